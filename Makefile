@@ -1,0 +1,40 @@
+# Every target does all of its own set-up in .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-slow lint bench clean
+
+demo: .venv/installed
+	rm -rf demo-release
+	$(BIN)/sfumato demo --out demo-release
+
+test: lint
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: .venv/tools
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/tools
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/tools
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python benchmarks/counting.py
+	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python benchmarks/privsyn.py
+
+clean:
+	rm -rf .venv demo-release build
+
+.venv/installed: pyproject.toml setup.py src/sfumato/kernels/kernels.c src/sfumato/kernels/build.py
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/tools: .venv/installed
+	$(BIN)/python -m pip install --quiet --group test
+	touch $@

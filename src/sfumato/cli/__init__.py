@@ -1,0 +1,35 @@
+"""The command line: each command parses, calls one library function, and prints.
+
+Exit codes: 0 done; 2 the input was wrong and the message says what to do; 1 a fault of Sfumato; 130 interrupted.
+"""
+
+import typer
+
+from sfumato.cli.demo import demo
+from sfumato.cli.ledger import ledger
+from sfumato.cli.methods import methods
+from sfumato.cli.sample import sample
+from sfumato.cli.schema import check, draft
+from sfumato.cli.synthesize import synthesize
+
+app = typer.Typer(
+    help="Differentially private synthetic tables, with a ledger that anyone can check.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+schema_app = typer.Typer(help="Check or draft the public schema of a table.", no_args_is_help=True)
+
+app.command()(synthesize)
+app.command()(sample)
+app.command()(ledger)
+app.command()(methods)
+app.command()(demo)
+schema_app.command()(check)
+schema_app.command()(draft)
+app.add_typer(schema_app, name="schema")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,70 @@
+"""`sfumato demo`: the whole way on a built-in, simulated survey."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sfumato import storage, tables
+from sfumato.cli.console import JsonOption, explained, out, print_json, stages
+from sfumato.cli.synthesize import STAGES, summary
+from sfumato.data.records import Records
+from sfumato.data.schema import Schema
+from sfumato.encode.codec import SchemaCodec
+from sfumato.encode.labels import labels
+from sfumato.evaluate.marginals import cliques_of, mean_total_variation
+from sfumato.fitting import fit
+from sfumato.survey import simulate, survey_schema_text
+
+EPSILON, DELTA = "1", "1e-9"
+
+
+@explained
+def demo(
+    out_folder: Annotated[Path, typer.Option("--out", help="The release folder, which must not exist yet.")] = Path(
+        "demo-release"
+    ),
+    seed: Annotated[int | None, typer.Option(help="Seed of the drawing. Noise can never be seeded.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Release a simulated survey of 30,000 people, and compare the synthetic table with the simulated one."""
+    storage.check_free(out_folder)
+    schema = Schema.parse(json.loads(survey_schema_text()))
+    survey = simulate()
+    with stages(STAGES) as show:
+        release = fit(survey, schema, epsilon=EPSILON, delta=DELTA, progress=show)
+        show("synthesize")
+        release.save(out_folder, seed=seed)
+        show("done")
+    codec = SchemaCodec(schema)
+    real, synthetic = codec.encode(survey), codec.encode(tables.read(out_folder / "synthetic.csv"))
+    errors = {k: mean_total_variation(real, synthetic, cliques_of(real.domain, k, 120)) for k in (1, 2, 3)}
+    report = summary(release, out_folder, None, 0) | {"total_variation": errors}
+    del report["seconds"]
+    if as_json:
+        print_json(report)
+        return
+    out.print(
+        f"[bold]{out_folder}[/bold]: {release.rows:,} synthetic people from a survey of {len(real):,} simulated ones."
+    )
+    out.print(f"Guarantee: {report['guarantee']}.")
+    out.print(_side_by_side(real, synthetic, schema, "employment"))
+    out.print(
+        "Distance between real and synthetic tables (0 equal, 1 disjoint): "
+        + ", ".join(f"{k}-way {error:.3f}" for k, error in errors.items())
+        + "\n(these figures compare with the survey itself; they may be shown only because it is simulated)"
+    )
+    out.print(f"Next: sfumato ledger {out_folder}   ·   sfumato sample {out_folder} --rows 5")
+
+
+def _side_by_side(real: Records, synthetic: Records, schema: Schema, column: str) -> Table:
+    """The share of each value of a column in both tables, with a bar."""
+    table = Table(column, "survey", "synthetic", "", title=f"{column}: share of people")
+    one, two = (records.project((column,)).counts / max(len(records), 1) for records in (real, synthetic))
+    for label, a, b in zip(labels(schema[column]), one, two, strict=True):
+        table.add_row(label, f"{a:.1%}", f"{b:.1%}", f"[blue]{'█' * round(60 * b)}[/blue]")
+    return table

@@ -1,0 +1,38 @@
+"""`sfumato ledger`: what a release spent, recomputed from its events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sfumato import storage
+from sfumato.cli.console import JsonOption, explained, out, print_json
+from sfumato.privacy.events import Free, Laplace
+from sfumato.privacy.ledger import Statement
+
+
+@explained
+def ledger(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show the ledger of a release; the total is recomputed from the events, and refused if it exceeds the budget."""
+    statement = Statement.from_dict(storage.read_json(folder / "ledger.json"))
+    if as_json:
+        print_json(statement.to_dict())
+        return
+    unit = statement.budget.total.unit
+    table = Table("stage", "question", "noise", unit, title=f"Ledger of {folder}")
+    for stage, event in statement.entries:
+        if isinstance(event, Free):
+            table.add_row(stage, event.question, event.reason, "0")
+            continue
+        width = event.noise.scale if isinstance(event.noise, Laplace) else event.noise.sigma
+        kind = "Laplace" if isinstance(event.noise, Laplace) else "Gaussian"
+        table.add_row(stage, event.question, f"{kind} {float(width):.4g}", f"{float(statement.budget.cost(event)):.4g}")
+    out.print(table)
+    out.print(f"Spent {float(statement.spent):.6g} of {float(statement.budget.total.amount):.6g} {unit}.")
+    out.print(f"Guarantee: {statement.sentence()}.")

@@ -1,0 +1,22 @@
+"""`sfumato methods`: which methods there are."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from sfumato.cli.console import JsonOption, explained, out, print_json
+from sfumato.recipes import RECIPES
+
+
+@explained
+def methods(as_json: JsonOption = False) -> None:
+    """List the methods."""
+    if as_json:
+        print_json(
+            {name: {"guarantee": r.guarantee, "summary": r.summary, **r.parameters()} for name, r in RECIPES.items()}
+        )
+        return
+    table = Table("method", "guarantee", "how it works")
+    for name, recipe in RECIPES.items():
+        table.add_row(name, recipe.guarantee, recipe.summary)
+    out.print(table)

@@ -1,0 +1,45 @@
+"""`sfumato sample`: more rows from a release, free of charge."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato import tables
+from sfumato.cli.console import JsonOption, explained, print_json
+from sfumato.cli.synthesize import check_drawing
+from sfumato.errors import ReleaseError
+from sfumato.release import Release
+
+
+@explained
+def sample(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    rows: Annotated[
+        int | None, typer.Option(help="Rows to draw; by default the estimate of the private table's own.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the drawing.")] = None,
+    out_file: Annotated[Path | None, typer.Option("--out", help="A new .csv, .csv.gz or .parquet file.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw synthetic rows from a release, to a file or (as CSV) to standard output."""
+    check_drawing(rows, seed, "csv")
+    if out_file is not None and out_file.exists():
+        raise ReleaseError(f"{str(out_file)!r} exists already; give another name, or move it away")
+    if as_json and out_file is None:
+        raise ReleaseError("--json and CSV would both go to standard output; give --out")
+    release = Release.load(folder)
+    table = release.sample_arrow(rows, seed)
+    if out_file is not None:
+        tables.write(table, out_file, release.schema)
+        if as_json:
+            print_json({"file": str(out_file), "rows": table.num_rows})
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "sample.csv"
+        tables.write(table, file, release.schema)
+        sys.stdout.write(file.read_text(encoding="utf-8"))

@@ -1,0 +1,65 @@
+"""`sfumato schema check` and `sfumato schema draft`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato import tables
+from sfumato.cli.console import JsonOption, explained, out, print_json
+from sfumato.data.draft import draft as draft_schema
+from sfumato.data.schema import Schema
+from sfumato.encode.codec import SchemaCodec
+from sfumato.errors import ReleaseError
+from sfumato.fitting import take_in
+from sfumato.privacy.budget import PureDP
+
+
+@explained
+def check(
+    data: Annotated[Path, typer.Argument(help="The private table.")],
+    schema: Annotated[Path, typer.Option(help="The public schema.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say whether a table fits its schema. Nothing is measured and nothing is spent; no value is shown."""
+    public = Schema.load(schema)
+    take_in(data, public, PureDP(1))  # a budget that nobody spends
+    domain = SchemaCodec(public).domain
+    if as_json:
+        print_json({"fits": True, "codes": dict(domain.items()), "observed": list(public.observed)})
+        return
+    out.print(f"The table fits {schema}: {len(domain)} columns.")
+    if public.observed:
+        out.print(
+            f"The domain of {', '.join(public.observed)} was observed in the data; "
+            "a run must accept it with --accept-observed-domain."
+        )
+
+
+@explained
+def draft(
+    data: Annotated[Path, typer.Argument(help="The table to look at.")],
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="A new .json file; by default standard output.")
+    ] = None,
+) -> None:
+    """Draft a schema by looking at a table. The draft is NOT private: a person must confirm every column."""
+    if out_file is not None and out_file.exists():
+        raise ReleaseError(f"{str(out_file)!r} exists already; give another name, or move it away")
+    name = data.name.split(".")[0]
+    text = json.dumps(draft_schema(tables.read(data), name).to_dict(), indent=1, ensure_ascii=False)
+    if out_file is None:
+        print(text)
+    else:
+        out_file.write_text(text + "\n", encoding="utf-8")
+    print(
+        "note: every category, bound and null value in this draft was taken from the data and is marked 'observed'. "
+        "Publishing them can reveal persons (a rare category, an extreme value). Replace them by what is known in "
+        "public, and set 'domain_from' to say where that is from; a run refuses observed domains unless "
+        "--accept-observed-domain is given.",
+        file=sys.stderr,
+    )

@@ -1,0 +1,98 @@
+"""`sfumato synthesize`: from a private table to a release folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from sfumato import storage
+from sfumato.cli.console import JsonOption, explained, out, print_json, stages
+from sfumato.data.schema import Schema
+from sfumato.errors import DataError, ReleaseError
+from sfumato.fitting import check_budget, fit
+from sfumato.privacy.budget import budget_of
+from sfumato.release import Release
+
+STAGES = 7
+"""read, encode, select, measure, reconcile, synthesize, done"""
+
+
+@explained
+def synthesize(
+    data: Annotated[Path, typer.Argument(help="The private table: CSV, CSV.gz or Parquet.")],
+    schema: Annotated[Path, typer.Option(help="The public schema: JSON or YAML.")],
+    epsilon: Annotated[str, typer.Option(help="The privacy budget, for example 1.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="The release folder, which must not exist yet.")],
+    delta: Annotated[str | None, typer.Option(help="The probability that epsilon may fail, for example 1e-9.")] = None,
+    method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = "privsyn",
+    rows: Annotated[
+        int | None, typer.Option(help="Rows to draw; by default the noisy estimate of the table's own.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the drawing. Noise can never be seeded.")] = None,
+    format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
+    accept_observed_domain: Annotated[
+        bool,
+        typer.Option("--accept-observed-domain", help="Treat domains that were read off the data as public."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a differentially private synthetic table from a private one."""
+    started = perf_counter()
+    # Everything that can be refused without the rows is refused before any budget is spent.
+    check_budget(budget_of(epsilon, delta), method)
+    check_drawing(rows, seed, format)
+    storage.check_free(out_folder)
+    public = Schema.load(schema)
+    with stages(STAGES) as show:
+        release = fit(
+            data,
+            public,
+            epsilon=epsilon,
+            delta=delta,
+            method=method,
+            accept_observed_domain=accept_observed_domain,
+            progress=show,
+        )
+        show("synthesize")
+        release.save(out_folder, rows=rows, seed=seed, format=format)
+        show("done")
+    report = summary(release, out_folder, rows, perf_counter() - started)
+    if as_json:
+        print_json(report)
+        return
+    out.print(
+        f"[bold]{report['folder']}[/bold]: {report['rows']:,} synthetic rows by {release.method} "
+        f"in {report['seconds']} s"
+    )
+    out.print(f"Guarantee: {report['guarantee']}.")
+    out.print(
+        f"{report['noisy_tables']} noisy tables; the ledger has {report['events']} events: sfumato ledger {out_folder}"
+    )
+
+
+def check_drawing(rows: int | None, seed: int | None, format: str) -> None:
+    """Refuse a number of rows, a seed or a format that cannot be drawn."""
+    if rows is not None and rows < 0:
+        raise DataError(f"{rows} rows were asked for; give 0 or more")
+    if seed is not None and seed < 0:
+        raise DataError(f"the seed is {seed}; give 0 or more")
+    if format not in ("csv", "parquet"):
+        raise ReleaseError(f"format {format!r} is unknown; known formats are csv and parquet")
+
+
+def summary(release: Release, folder: Path, rows: int | None, seconds: float) -> dict[str, Any]:
+    """What a run did, for people and for programs."""
+    return {
+        "folder": str(folder),
+        "method": release.method,
+        "rows": release.rows if rows is None else rows,
+        "guarantee": release.ledger.sentence(),
+        **release.ledger.guarantee,
+        "noisy_tables": len(release.model.measurements),
+        "events": len(release.ledger.entries),
+        "observed_domains_accepted": list(release.schema.observed),
+        "seconds": round(seconds, 2),
+    }

@@ -1,0 +1,1 @@
+"""Values: schema, domain, records, marginals. No noise, no budget, no files."""

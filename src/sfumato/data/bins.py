@@ -1,0 +1,121 @@
+"""Bins: which code a number has, and which numbers a code stands for. Nothing here depends on data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TickBins:
+    """Bins of consecutive whole numbers (ticks): bin i holds starts[i] … starts[i + 1] - 1.
+
+    >>> bins = TickBins.equal(0, 9, 4)
+    >>> bins.starts
+    array([ 0,  3,  5,  8, 10])
+    >>> bins.code(np.array([0, 4, 5, 9]))
+    array([0, 1, 2, 3])
+    """
+
+    starts: Ints
+
+    @classmethod
+    def equal(cls, low: int, high: int, count: int) -> TickBins:
+        """Cut [low, high + 1) into `count` equal parts; a tick belongs to the part that it lies in."""
+        ticks = high - low + 1
+        # Python's integers are exact: the first tick of part i is the ceiling of low + i * ticks / count.
+        return cls(np.array([low - (-i * ticks // count) for i in range(count + 1)], dtype=np.int64))
+
+    @classmethod
+    def between(cls, edges: Sequence[int]) -> TickBins:
+        """Bins [e0, e1), [e1, e2), …, the last one closed."""
+        return cls(np.array([*edges[:-1], edges[-1] + 1], dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def empty(self) -> bool:
+        """Whether some bin holds no tick."""
+        return bool((np.diff(self.starts) < 1).any())
+
+    def code(self, ticks: Ints) -> Ints:
+        """The bin of each tick; all ticks must lie inside."""
+        return np.searchsorted(self.starts[1:-1], ticks, side="right")
+
+    def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Ints:
+        """A tick of each bin in `codes`, uniformly."""
+        ticks: Ints = rng.integers(self.starts[codes], self.starts[1:][codes])
+        return ticks
+
+
+@dataclass(frozen=True, eq=False)
+class RealBins:
+    """Bins of real numbers [e0, e1), [e1, e2), …, the last one closed.
+
+    With `decimals`, the numbers that are drawn are multiples of 10^-decimals; every number has a code.
+    """
+
+    edges: Floats
+    decimals: int | None = None
+
+    @classmethod
+    def equal(cls, low: float, high: float, count: int, decimals: int | None = None) -> RealBins:
+        """Cut [low, high] into `count` equal parts.
+
+        The edges are those of exact arithmetic on the bounds as a person writes them, rounded once. So 0.15
+        is an edge of twenty bins over [0, 1], and the text 0.15 falls into the bin that starts there.
+        """
+        first, last = Fraction(repr(float(low))), Fraction(repr(float(high)))
+        edges = [float(first + (last - first) * i / count) for i in range(count + 1)]
+        return cls(np.array(edges), decimals)
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    @property
+    def empty(self) -> bool:
+        """Whether some bin holds no number that can be drawn."""
+        if self.decimals is not None:
+            return self.ticks.empty
+        widths = np.diff(self.edges)
+        single = len(self) == 1 and widths[0] == 0  # one closed bin may hold one number
+        return bool((widths <= 0).any()) and not single
+
+    @property
+    def ticks(self) -> TickBins:
+        """The multiples of 10^-decimals in each bin, as whole numbers."""
+        scale = 10 ** (self.decimals or 0)
+        starts = [_first_tick(float(edge), scale) for edge in self.edges[:-1]]
+        return TickBins(np.array([*starts, -_first_tick(-float(self.edges[-1]), scale) + 1], dtype=np.int64))
+
+    def code(self, numbers: Floats) -> Ints:
+        """The bin of each number; all numbers must lie inside."""
+        return np.searchsorted(self.edges[1:-1], numbers, side="right")
+
+    def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Floats:
+        """A number of each bin in `codes`, uniformly."""
+        if self.decimals is not None:
+            # A division rounds once: the result is the same float as the decimal text would give.
+            return self.ticks.draw(codes, rng) / float(10**self.decimals)
+        low, high = self.edges[:-1], self.edges[1:].copy()
+        high[:-1] = np.nextafter(high[:-1], -np.inf)
+        share = rng.random(len(codes))
+        between = low[codes] * (1 - share) + self.edges[1:][codes] * share
+        numbers: Floats = np.clip(between, low[codes], high[codes])
+        return numbers
+
+
+def _first_tick(edge: float, scale: int) -> int:
+    """The smallest whole k for which the float k / scale is not below `edge`."""
+    tick = -((-Fraction(edge) * scale).__floor__())
+    while (tick - 1) / scale >= edge:  # k / scale may round up to the edge
+        tick -= 1
+    return tick

@@ -1,0 +1,97 @@
+"""Marginals and measurements: tables of counts over a few columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.domain import Clique, Domain
+from sfumato.errors import SchemaError
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """Counts over every cell of a domain, one axis per column. Never changes; operations return new tables.
+
+    >>> table = Marginal(Domain({"sex": 2, "smokes": 2}), np.array([[3, 1], [2, 4]]))
+    >>> table.project(("smokes",)).counts
+    array([5, 5])
+    """
+
+    domain: Domain
+    counts: NDArray[np.int64] | NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        counts = np.array(self.counts)
+        if counts.shape != self.domain.shape:
+            raise SchemaError(f"counts have shape {counts.shape}; {self.domain!r} wants {self.domain.shape}")
+        if counts.dtype.kind not in "iuf":
+            raise SchemaError(f"counts have type {counts.dtype}; integers or floats are wanted")
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+
+    @property
+    def clique(self) -> Clique:
+        """The columns of this table, in axis order."""
+        return self.domain.names
+
+    @property
+    def total(self) -> float:
+        """Sum of all cells."""
+        return float(self.counts.sum())
+
+    def project(self, names: Iterable[str]) -> Marginal:
+        """Sum out every column that is not in `names`; axes come in the order of `names`."""
+        names = tuple(names)
+        target = self.domain.project(names)
+        axes = [self.domain.index(name) for name in names]
+        others = tuple(axis for axis in range(len(self.domain)) if axis not in axes)
+        summed = self.counts.sum(axis=others) if others else self.counts
+        kept = sorted(axes)
+        return Marginal(target, np.transpose(summed, [kept.index(axis) for axis in axes]))
+
+    def __repr__(self) -> str:
+        return f"Marginal({' × '.join(self.clique) or 'total'}, {self.counts.size} cells, total {self.total:g})"
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A noisy marginal that knows the variance of the noise in each of its cells."""
+
+    marginal: Marginal
+    variance: float
+
+    def __post_init__(self) -> None:
+        if not self.variance > 0:
+            raise SchemaError(f"a measurement has noise variance {self.variance}; it must be above 0")
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the noisy table."""
+        return self.marginal.domain
+
+    @property
+    def clique(self) -> Clique:
+        """The columns of the noisy table."""
+        return self.marginal.clique
+
+    def project(self, names: Iterable[str]) -> Marginal:
+        """The noisy table summed down to `names`."""
+        return self.marginal.project(names)
+
+
+class Projectable(Protocol):
+    """Anything that can be asked for a marginal: records, one table, a measurement, a set of tables."""
+
+    @property
+    def domain(self) -> Domain:
+        """The columns that may be asked for."""
+        ...
+
+    def project(self, names: Iterable[str]) -> Marginal:
+        """The marginal over `names`, axes in that order."""
+        ...

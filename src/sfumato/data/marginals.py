@@ -1,0 +1,43 @@
+"""A set of marginals over one domain that can be asked as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sfumato.data.domain import Clique, Domain
+from sfumato.data.marginal import Marginal
+from sfumato.errors import SchemaError
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """Tables over cliques of one domain. A question is answered from the smallest table that contains it."""
+
+    domain: Domain
+    tables: tuple[Marginal, ...]
+
+    def __post_init__(self) -> None:
+        for table in self.tables:
+            if self.domain.project(table.clique) != table.domain:
+                raise SchemaError(f"{table!r} does not fit {self.domain!r}")
+
+    @property
+    def cliques(self) -> tuple[Clique, ...]:
+        """The columns of each table."""
+        return tuple(table.clique for table in self.tables)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that the tables speak of: the mean of their totals, rounded, and at least 0."""
+        if not self.tables:
+            return 0
+        return max(0, round(sum(table.total for table in self.tables) / len(self.tables)))
+
+    def project(self, names: Iterable[str]) -> Marginal:
+        """The marginal over `names`; an error if no table contains all of them."""
+        names = tuple(names)
+        holding = [table for table in self.tables if set(names) <= set(table.clique)]
+        if not holding:
+            raise SchemaError(f"no table contains {', '.join(names)} together; the tables are over {self.cliques}")
+        return min(holding, key=lambda table: table.counts.size).project(names)

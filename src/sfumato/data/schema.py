@@ -1,0 +1,122 @@
+"""The schema: what a person declares in public about a table before any private row is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
+
+from sfumato.data.columns import Column
+from sfumato.data.declare import Name, Text, Unit, complaint
+from sfumato.data.problems import explain
+from sfumato.errors import SchemaError
+
+__all__ = ["Schema", "Unit"]
+
+
+class Schema(BaseModel):
+    """The declared columns of a table, in order, and whom privacy protects.
+
+    >>> age = {"name": "age", "type": "integer", "min": 0, "max": 99}
+    >>> schema = Schema.parse({"name": "people", "columns": [age]})
+    >>> schema["age"].max
+    99
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Name
+    source: Text | None = None
+    license: Text | None = None
+    rows: Annotated[int, Strict(), Field(ge=0)] | None = None
+    splits: dict[str, Any] | None = None
+    notes: Text | None = None
+    neighbours: Literal["add-remove", "replace-one"] = "add-remove"
+    unit: Unit = Unit()
+    columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+    label: Name | None = None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a schema file: JSON, or YAML if its name ends in .yaml or .yml."""
+        path = Path(path)
+        if path.suffix not in (".json", ".yaml", ".yml"):
+            raise SchemaError(f"schema file {str(path)!r} has no known ending; give a .json, .yaml or .yml file")
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+            keys = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        except OSError as error:
+            raise SchemaError(f"schema file {str(path)!r} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise SchemaError(f"schema file {str(path)!r} is not UTF-8; save it in that encoding") from None
+        except (ValueError, yaml.YAMLError) as error:
+            where = _line_of(error)
+            raise SchemaError(f"schema file {str(path)!r} is not valid {path.suffix[1:].upper()}{where}") from None
+        return cls.parse(keys)
+
+    @classmethod
+    def parse(cls, keys: Mapping[str, Any]) -> Self:
+        """Check a schema given as a mapping; every refusal is a SchemaError that names column and key."""
+        if not isinstance(keys, Mapping):
+            raise SchemaError("the schema is not a mapping of keys; give at least 'name' and 'columns'")
+        try:
+            return cls.model_validate(dict(keys))
+        except ValidationError as error:
+            raise SchemaError(explain(error, keys, cls)) from None
+
+    @model_validator(mode="after")
+    def _refuse_problems(self) -> Self:
+        for problem in self._problems():
+            raise complaint(problem)
+        return self
+
+    def _problems(self) -> Iterator[str]:
+        names = [column.name for column in self.columns]
+        for name in dict.fromkeys(names):
+            if names.count(name) > 1:
+                yield f"column {name!r}: key 'name' is given to several columns; each name may occur once"
+        if self.label is not None and self.label not in names:
+            yield f"key 'label' is {self.label!r}, which is not a column; give one of {', '.join(names)}"
+        if self.unit.column in names:
+            yield (
+                f"key 'unit.column' is {self.unit.column!r}, which is also declared in 'columns'; "
+                "a person identifier is never synthesised, so remove that column"
+            )
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(f"column {name!r} is not in the schema; it has {', '.join(self.names)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """The columns whose domain was taken from the data, by their own account."""
+        return tuple(column.name for column in self.columns if column.domain_from.startswith("observed"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of the schema file, without those that have their default value."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of the schema file, for editors."""
+        summary = str(cls.__doc__).partition("\n")[0]
+        draft = "https://json-schema.org/draft/2020-12/schema"
+        return {"$schema": draft, **cls.model_json_schema(), "description": summary}
+
+
+def _line_of(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f" (line {error.lineno})"
+    mark = getattr(error, "problem_mark", None)
+    return f" (line {mark.line + 1})" if mark else ""

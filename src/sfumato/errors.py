@@ -1,0 +1,45 @@
+"""Every exception that Sfumato raises on purpose.
+
+    SfumatoError                 exit code 2 on the command line
+    ├── SchemaError              the public schema is wrong, or does not fit the table
+    ├── DataError                a table could not be read, or breaks its schema
+    ├── BudgetError              a budget or a privacy parameter makes no sense
+    │   └── BudgetExceeded       a question would cost more than is left; nothing was computed
+    ├── MethodError              unknown method, or a method that cannot do what was asked
+    ├── ModelTooLarge            a table of counts would have too many cells; names the columns
+    └── ReleaseError             a release folder is missing, damaged, or in the way
+
+A message says what was given, what was wanted and what to do. It never contains a private value.
+"""
+
+
+class SfumatoError(Exception):
+    """Base of all errors that are explained to the user instead of shown as a traceback."""
+
+
+class SchemaError(SfumatoError):
+    """The public schema is wrong, or does not fit the table."""
+
+
+class DataError(SfumatoError):
+    """A table could not be read, or breaks its schema."""
+
+
+class BudgetError(SfumatoError):
+    """A budget or a privacy parameter makes no sense."""
+
+
+class BudgetExceeded(BudgetError):  # noqa: N818 -- the name says what happened
+    """A question would cost more than is left of the budget; nothing was computed."""
+
+
+class MethodError(SfumatoError):
+    """A method is unknown, or cannot do what was asked of it."""
+
+
+class ModelTooLarge(SfumatoError):  # noqa: N818 -- the name says what happened
+    """A table of counts would have more cells than are allowed."""
+
+
+class ReleaseError(SfumatoError):
+    """A release folder is missing, damaged, or in the way."""

@@ -1,0 +1,1 @@
+"""How near two tables are. Scores against real rows are not private."""

@@ -1,0 +1,81 @@
+"""`fit`: the one function that spends a budget on a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sfumato import tables
+from sfumato.data.schema import Schema
+from sfumato.encode.codec import SchemaCodec
+from sfumato.errors import BudgetError, SchemaError
+from sfumato.pipeline import Progress, run
+from sfumato.privacy.budget import Budget, PureDP, budget_of
+from sfumato.privacy.holder import LocalHolder, Neighbours
+from sfumato.privacy.intake import RawHolder
+from sfumato.privacy.ledger import Ledger
+from sfumato.recipes import recipe_named
+from sfumato.release import Release
+
+
+def fit(
+    data: Any,
+    schema: Schema | str | Path,
+    *,
+    epsilon: float | str,
+    delta: float | str | None = None,
+    method: str = "privsyn",
+    accept_observed_domain: bool = False,
+    progress: Progress = lambda stage: None,
+) -> Release:
+    """Spend a privacy budget on a table and return a release, which holds no private rows.
+
+    Args:
+        data: a pandas, polars or pyarrow table, or the path of a CSV, CSV.gz or Parquet file.
+        schema: the public schema, or the path of its file.
+        epsilon: the budget. Text such as "0.1" is exact.
+        delta: the probability with which epsilon may fail; leave it out for pure differential privacy.
+        method: the name of a recipe; `sfumato.methods()` lists them.
+        accept_observed_domain: say that the parts of the schema which were taken from the data may be public.
+        progress: called with the name of each stage as it starts.
+    """
+    recipe = recipe_named(method)
+    budget = check_budget(budget_of(epsilon, delta), method)
+    schema = schema if isinstance(schema, Schema) else Schema.load(schema)
+    check_observed(schema, accept_observed_domain)
+    progress("read")
+    holder, ledger = take_in(data, schema, budget)
+    model = run(recipe, holder, ledger, progress)
+    statement = ledger.statement()
+    statement.verify()
+    return Release(method, schema, statement, model, tables.kind_of(data), tables.types_of(data, schema))
+
+
+def take_in(data: Any, schema: Schema, budget: Budget) -> tuple[LocalHolder, Ledger]:
+    """Give a table to a holder, in the codes of its schema, and open the ledger. Refuses a table that does not fit."""
+    neighbours = Neighbours(schema.unit.rows, replace=schema.neighbours == "replace-one")
+    ledger = Ledger(budget, str(neighbours))
+    ledger.note("read the schema", "the schema is public")
+    for name in schema.observed:
+        ledger.note(f"domain of column {name!r} was observed in the data", "a person accepted it as public")
+    raw = RawHolder(tables.read(data), neighbours, ledger, schema.unit.column)
+    return raw.through(SchemaCodec(schema)), ledger
+
+
+def check_budget(budget: Budget, method: str) -> Budget:
+    """Refuse a budget of a kind that a method cannot spend."""
+    if isinstance(budget, PureDP) and recipe_named(method).guarantee != "epsilon":
+        raise BudgetError(
+            f"method {method!r} adds Gaussian noise and needs a delta; give one, for example delta = 1e-9"
+        )
+    return budget
+
+
+def check_observed(schema: Schema, accepted: bool) -> None:
+    """Refuse a schema with domains that were read off the data, unless a person has accepted them."""
+    if schema.observed and not accepted:
+        raise SchemaError(
+            f"the domain of {', '.join(schema.observed)} was observed in the data, which can reveal persons; confirm "
+            "that it is public and change 'domain_from', or accept it with --accept-observed-domain "
+            "(accept_observed_domain=True)"
+        )

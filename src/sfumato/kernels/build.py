@@ -1,0 +1,26 @@
+"""Builds the compiled kernels with cffi: a C file, the stable ABI, and no build failure where there is no compiler."""
+
+from pathlib import Path
+
+from cffi import FFI
+
+DECLARATIONS = """
+void sfumato_count(const void **columns, const int32_t *widths, const uint32_t *strides, int32_t k, int64_t rows,
+                   int64_t *counts);
+void sfumato_locate(const uint32_t *table, int64_t rows, const int32_t *columns, const uint32_t *strides, int32_t k,
+                    uint32_t *cell, int64_t *counts);
+void sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *columns, const uint32_t *strides,
+                  const uint32_t *sizes, int32_t k, int64_t cells, const uint32_t *cell, const int64_t *counts,
+                  const int64_t *leave, const int64_t *replace, const int64_t *duplicate, uint64_t *state,
+                  uint32_t *order, uint32_t *freed, int64_t *start);
+"""
+
+builder = FFI()
+builder.cdef(DECLARATIONS)
+builder.set_source(
+    "sfumato.kernels._compiled",
+    Path(__file__).with_name("kernels.c").read_text(encoding="utf-8"),
+    extra_compile_args=["-O3"],
+    py_limited_api=True,
+    optional=True,  # an install without a C compiler works and uses fallback.py
+)

@@ -1,0 +1,93 @@
+"""The kernels in C, with the signatures of fallback.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels._compiled import ffi, lib
+
+
+def count(columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Number of rows in each cell of the table over `columns`, cells in row-major order."""
+    columns = [np.ascontiguousarray(column) for column in columns]
+    counts = np.zeros(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64)
+    lib.sfumato_count(
+        ffi.new("void *[]", [ffi.cast("void *", column.ctypes.data) for column in columns]),
+        ffi.new("int32_t[]", [column.itemsize for column in columns]),
+        ffi.new("uint32_t[]", _strides(sizes)),
+        len(columns),
+        len(columns[0]),
+        _pointer("int64_t *", counts),
+    )
+    return counts
+
+
+def locate(
+    table: NDArray[np.uint32], columns: Sequence[int], sizes: Sequence[int]
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The cell of every row of a column-major table, and the number of rows in each cell."""
+    cell = np.empty(table.shape[1], dtype=np.uint32)
+    counts = np.zeros(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64)
+    lib.sfumato_locate(
+        _pointer("uint32_t *", table),
+        table.shape[1],
+        ffi.new("int32_t[]", list(columns)),
+        ffi.new("uint32_t[]", _strides(sizes)),
+        len(columns),
+        _pointer("uint32_t *", cell),
+        _pointer("int64_t *", counts),
+    )
+    return cell, counts
+
+
+def move(
+    table: NDArray[np.uint32],
+    columns: Sequence[int],
+    sizes: Sequence[int],
+    cell: NDArray[np.uint32],
+    counts: NDArray[np.int64],
+    leave: NDArray[np.int64],
+    replace: NDArray[np.int64],
+    duplicate: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> None:
+    """Free `leave` random rows of each cell; let them enter others by `replace` or `duplicate`. Changes `table`."""
+    order = np.empty(table.shape[1], dtype=np.uint32)
+    freed = np.empty(max(1, int(leave.sum())), dtype=np.uint32)
+    start = np.empty(len(counts), dtype=np.int64)
+    state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
+    lib.sfumato_move(
+        _pointer("uint32_t *", table),
+        table.shape[1],
+        table.shape[0],
+        ffi.new("int32_t[]", list(columns)),
+        ffi.new("uint32_t[]", _strides(sizes)),
+        ffi.new("uint32_t[]", list(sizes)),
+        len(columns),
+        len(counts),
+        _pointer("uint32_t *", cell),
+        _pointer("int64_t *", counts),
+        _pointer("int64_t *", leave),
+        _pointer("int64_t *", replace),
+        _pointer("int64_t *", duplicate),
+        _pointer("uint64_t *", state),
+        _pointer("uint32_t *", order),
+        _pointer("uint32_t *", freed),
+        _pointer("int64_t *", start),
+    )
+
+
+def _strides(sizes: Sequence[int]) -> list[int]:
+    """Distance between neighbouring codes of each column in the row-major list of cells."""
+    return [int(np.prod(sizes[position + 1 :], dtype=np.int64)) for position in range(len(sizes))]
+
+
+def _pointer(kind: str, array: NDArray[Any]) -> Any:
+    """The address of an array for C, which must be contiguous because C walks it without strides."""
+    if not array.flags.c_contiguous:
+        raise ValueError("kernels want contiguous arrays")
+    return ffi.cast(kind, array.ctypes.data)

@@ -1,0 +1,121 @@
+/* Inner loops over rows, on plain arrays. fallback.py has the same functions in NumPy and is their specification. */
+
+#include <stdint.h>
+#include <string.h>
+
+#define BLOCK 4096 /* rows per block: 16 KB of cell numbers stay in the first-level cache */
+
+/* Add code * stride of one column to the cell numbers of a block. */
+static void add_codes(uint32_t *cell, const void *column, int width, uint32_t stride, int64_t first, int64_t rows)
+{
+    if (width == 1) {
+        const uint8_t *code = (const uint8_t *)column + first;
+        for (int64_t i = 0; i < rows; i++) cell[i] += code[i] * stride;
+    } else if (width == 2) {
+        const uint16_t *code = (const uint16_t *)column + first;
+        for (int64_t i = 0; i < rows; i++) cell[i] += code[i] * stride;
+    } else {
+        const uint32_t *code = (const uint32_t *)column + first;
+        for (int64_t i = 0; i < rows; i++) cell[i] += code[i] * stride;
+    }
+}
+
+/* Add to counts the number of rows in each cell of the table over k columns of 1, 2 or 4 bytes a code. */
+void sfumato_count(const void **columns, const int32_t *widths, const uint32_t *strides, int32_t k, int64_t rows,
+                   int64_t *counts)
+{
+    uint32_t cell[BLOCK];
+    for (int64_t first = 0; first < rows; first += BLOCK) {
+        int64_t here = rows - first < BLOCK ? rows - first : BLOCK;
+        memset(cell, 0, sizeof(uint32_t) * (size_t)here);
+        for (int32_t j = 0; j < k; j++) add_codes(cell, columns[j], widths[j], strides[j], first, here);
+        for (int64_t i = 0; i < here; i++) counts[cell[i]]++;
+    }
+}
+
+/* The cell number of every row of a d x rows table of 4-byte codes, and the number of rows in each cell. */
+void sfumato_locate(const uint32_t *table, int64_t rows, const int32_t *columns, const uint32_t *strides, int32_t k,
+                    uint32_t *cell, int64_t *counts)
+{
+    for (int64_t first = 0; first < rows; first += BLOCK) {
+        int64_t here = rows - first < BLOCK ? rows - first : BLOCK;
+        memset(cell + first, 0, sizeof(uint32_t) * (size_t)here);
+        for (int32_t j = 0; j < k; j++)
+            add_codes(cell + first, table + (int64_t)columns[j] * rows, 4, strides[j], first, here);
+        for (int64_t i = 0; i < here; i++) counts[cell[first + i]]++;
+    }
+}
+
+/* xoshiro256**: fast, good, and not for noise: only post-processing draws from it. */
+static uint64_t rotate(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+
+static uint64_t next_word(uint64_t *s)
+{
+    uint64_t result = rotate(s[1] * 5, 7) * 9, t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate(s[3], 45);
+    return result;
+}
+
+/* A number in 0 … bound - 1 for bound < 2^32; its bias is below 2^-32. */
+static uint32_t below(uint64_t *state, uint32_t bound)
+{
+    return (uint32_t)(((next_word(state) >> 32) * bound) >> 32);
+}
+
+/* Move rows between the cells of one marginal.
+ *
+ * From each cell, `leave` random rows are freed. The freed rows, in random order, then enter other cells: for each of
+ * `replace` entries only the marginal's own columns are overwritten; for each of `duplicate` entries the whole row becomes
+ * a copy of a random row that was in the cell. A cell has either `leave` or entries, never both, so that no copied row
+ * has been overwritten before. Sums of leave and of replace + duplicate are equal. `order` (rows), `freed` (sum of leave)
+ * and `start` (cells) are scratch.
+ */
+void sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *columns, const uint32_t *strides,
+                  const uint32_t *sizes, int32_t k, int64_t cells, const uint32_t *cell, const int64_t *counts,
+                  const int64_t *leave, const int64_t *replace, const int64_t *duplicate, uint64_t *state,
+                  uint32_t *order, uint32_t *freed, int64_t *start)
+{
+    int64_t at = 0, freed_rows = 0;
+    for (int64_t c = 0; c < cells; c++) {
+        start[c] = at;
+        if (leave[c] > 0 || duplicate[c] > 0) at += counts[c];
+        else start[c] = -1; /* nobody looks at the rows of this cell */
+    }
+    for (int64_t i = 0; i < rows; i++)
+        if (start[cell[i]] >= 0) order[start[cell[i]]++] = (uint32_t)i;
+    for (int64_t c = 0; c < cells; c++) {
+        if (start[c] < 0) continue;
+        start[c] -= counts[c];
+        uint32_t *members = order + start[c];
+        for (int64_t i = 0; i < leave[c]; i++) { /* a partial shuffle: the first `leave` members are a random sample */
+            int64_t j = i + below(state, (uint32_t)(counts[c] - i));
+            uint32_t member = members[j];
+            members[j] = members[i];
+            members[i] = member;
+            freed[freed_rows++] = member;
+        }
+    }
+    for (int64_t i = freed_rows - 1; i > 0; i--) {
+        int64_t j = below(state, (uint32_t)(i + 1));
+        uint32_t row = freed[j];
+        freed[j] = freed[i];
+        freed[i] = row;
+    }
+    int64_t next = 0;
+    for (int64_t c = 0; c < cells; c++) {
+        for (int64_t i = 0; i < replace[c]; i++) {
+            uint32_t row = freed[next++];
+            for (int32_t j = 0; j < k; j++)
+                table[(int64_t)columns[j] * rows + row] = (uint32_t)(c / strides[j]) % sizes[j];
+        }
+        for (int64_t i = 0; i < duplicate[c]; i++) {
+            uint32_t row = freed[next++], source = order[start[c] + below(state, (uint32_t)counts[c])];
+            for (int32_t j = 0; j < d; j++) table[(int64_t)j * rows + row] = table[(int64_t)j * rows + source];
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""Stage 3: measure the chosen tables. Asks a holder and pays."""

@@ -1,0 +1,132 @@
+"""One function runs every method: encode, select, measure, reconcile, synthesize.
+
+The first three stages take a holder and a share of the budget; the last two take neither, and so cannot see rows or
+spend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from sfumato.data.domain import Clique, Domain
+from sfumato.data.marginal import Measurement
+from sfumato.data.marginals import Marginals
+from sfumato.data.recoding import Recoding
+from sfumato.data.records import Records
+from sfumato.errors import BudgetError
+from sfumato.privacy.budget import Share
+from sfumato.privacy.holder import Holder
+from sfumato.privacy.ledger import Ledger
+
+
+class Encode(Protocol):
+    """Stage 1: learn a coding of the columns, and hand over what was measured for it."""
+
+    def __call__(self, holder: Holder, share: Share) -> tuple[Recoding, tuple[Measurement, ...]]:
+        """The recoding, and noisy tables over the codes of the schema."""
+        ...
+
+
+class Select(Protocol):
+    """Stage 2: choose the tables to measure."""
+
+    def __call__(self, holder: Holder, share: Share) -> tuple[Clique, ...]:
+        """The cliques to measure."""
+        ...
+
+
+class Measure(Protocol):
+    """Stage 3: measure the chosen tables."""
+
+    def __call__(self, holder: Holder, cliques: Sequence[Clique], share: Share) -> tuple[Measurement, ...]:
+        """One noisy table for each clique."""
+        ...
+
+
+class Reconcile(Protocol):
+    """Stage 4: make noisy tables agree."""
+
+    def __call__(self, domain: Domain, measurements: Sequence[Measurement]) -> Marginals:
+        """Tables that agree with each other."""
+        ...
+
+
+class Synthesize(Protocol):
+    """Stage 5: rows again."""
+
+    def __call__(self, marginals: Marginals, rows: int, rng: np.random.Generator) -> Records:
+        """Rows whose marginals come close to the given ones."""
+        ...
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A named method: five parts, and how the budget is shared among the three that pay."""
+
+    name: str
+    summary: str
+    guarantee: str
+    shares: Mapping[str, Fraction]
+    encode: Encode
+    select: Select
+    measure: Measure
+    reconcile: Reconcile
+    synthesize: Synthesize
+
+    def __post_init__(self) -> None:
+        if set(self.shares) != {"encode", "select", "measure"} or sum(self.shares.values()) != 1:
+            raise BudgetError(
+                f"recipe {self.name!r} shares {dict(self.shares)}; encode, select and measure must sum to 1"
+            )
+
+    def parameters(self) -> dict[str, str]:
+        """The parts and shares of this recipe in readable form."""
+        parts = {
+            stage: repr(getattr(self, stage)) for stage in ("encode", "select", "measure", "reconcile", "synthesize")
+        }
+        return {"shares": ", ".join(f"{stage} {part}" for stage, part in self.shares.items()), **parts}
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a run learned, free of rows: it can be sampled for ever."""
+
+    recoding: Recoding
+    measurements: tuple[Measurement, ...]
+    marginals: Marginals
+
+
+Progress = Callable[[str], None]
+
+
+def run(recipe: Recipe, holder: Holder, ledger: Ledger, progress: Progress = lambda stage: None) -> Model:
+    """Spend the ledger's budget on the rows of `holder` as the recipe says."""
+    shares = {
+        stage: Share(ledger.budget.total.unit, ledger.budget.total.amount * part)
+        for stage, part in recipe.shares.items()
+    }
+
+    progress("encode")
+    ledger.stage = "encode"
+    recoding, one_way = recipe.encode(holder, shares["encode"])
+    holder = holder.through(recoding)
+
+    progress("select")
+    ledger.stage = "select"
+    cliques = recipe.select(holder, shares["select"])
+
+    progress("measure")
+    ledger.stage = "measure"
+    measured = recipe.measure(holder, cliques, shares["measure"])
+
+    # ------------- below this line nothing can see private rows -------------
+    progress("reconcile")
+    ledger.stage = "reconcile"
+    ledger.note("make the noisy tables agree", "post-processing of noisy tables")
+    marginals = recipe.reconcile(recoding.domain, [*map(recoding.merge, one_way), *measured])
+    return Model(recoding, (*one_way, *measured), marginals)

@@ -1,0 +1,1 @@
+"""The privacy boundary: rows, noise and budget meet only here."""

@@ -1,0 +1,192 @@
+"""Budgets: what a release may cost in all, and exact shares of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite, isqrt
+from typing import Any
+
+from sfumato.errors import BudgetError, MethodError
+from sfumato.privacy.accountant import (
+    concentrated_cost,
+    gaussian_budget,
+    gaussian_cost,
+    gaussian_epsilon,
+    pure_cost,
+)
+from sfumato.privacy.events import Event, Gaussian, Laplace, Sensitivity
+
+SMALLEST, LARGEST = Fraction(1, 10_000), Fraction(10_000)
+"""The range of epsilon for which calibration is tested."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a budget: an exact amount of epsilon (pure DP) or of rho (zCDP and approximate DP)."""
+
+    unit: str
+    amount: Fraction
+
+    def split(self, weights: Sequence[float]) -> tuple[Share, ...]:
+        """Parts in proportion to `weights` that together are exactly this share."""
+        exact = [Fraction(weight) for weight in weights]
+        if not exact or min(exact) <= 0:
+            raise BudgetError("a share can only be split by positive weights; give at least one")
+        return tuple(Share(self.unit, self.amount * weight / sum(exact)) for weight in exact)
+
+    def gaussian(self, sensitivity: Sensitivity) -> Gaussian:
+        """The least Gaussian noise that this share pays for, rounded up to 27 significant bits."""
+        if self.unit != "rho":
+            raise MethodError(
+                "Gaussian noise was asked for under pure DP; give a delta, or use a method with Laplace noise"
+            )
+        square = sensitivity.l2_squared / (2 * self.amount)
+        shift = 54 - (square.numerator.bit_length() - square.denominator.bit_length())
+        shift += shift % 2  # an even power of two has an exact square root
+        scaled = square * Fraction(2) ** shift
+        root = isqrt(-(-scaled.numerator // scaled.denominator) - 1) + 1
+        return Gaussian(Fraction(root) / Fraction(2) ** (shift // 2))
+
+    def laplace(self, sensitivity: Sensitivity) -> Laplace:
+        """The least Laplace noise that this share pays for, rounded up to 27 significant bits."""
+        if self.unit != "epsilon":
+            raise MethodError(
+                "Laplace noise was asked for under approximate DP; leave delta out, or use a Gaussian method"
+            )
+        scale = sensitivity.l1 / self.amount
+        shift = 27 - (scale.numerator.bit_length() - scale.denominator.bit_length())
+        scaled = scale * Fraction(2) ** shift
+        return Laplace(Fraction(-(-scaled.numerator // scaled.denominator)) / Fraction(2) ** shift)
+
+
+@dataclass(frozen=True)
+class PureDP:
+    """Pure differential privacy: every answer is at most e^epsilon times as likely with a person as without."""
+
+    epsilon: Fraction
+
+    def __init__(self, epsilon: float | str | Fraction):
+        object.__setattr__(self, "epsilon", _positive("epsilon", epsilon, SMALLEST, LARGEST))
+
+    @property
+    def total(self) -> Share:
+        """All of it."""
+        return Share("epsilon", self.epsilon)
+
+    def cost(self, event: Event) -> Fraction:
+        """What an event takes from this budget."""
+        cost = pure_cost(event)
+        if cost is None:
+            raise BudgetError("Gaussian noise has no cost in pure DP; give a delta, or use a method with Laplace noise")
+        return cost
+
+    def spent(self, amount: Fraction) -> dict[str, float]:
+        """The guarantee of a total cost."""
+        return {"epsilon": float(amount), "delta": 0.0}
+
+    def to_dict(self) -> dict[str, Any]:
+        """This budget as JSON."""
+        return {"kind": "pure", "epsilon": str(self.epsilon)}
+
+
+@dataclass(frozen=True)
+class ZCDP:
+    """Zero-concentrated differential privacy with parameter rho."""
+
+    rho: Fraction
+
+    def __init__(self, rho: float | str | Fraction):
+        object.__setattr__(self, "rho", _positive("rho", rho, Fraction(1, 10**12), Fraction(10**9)))
+
+    @property
+    def total(self) -> Share:
+        """All of it."""
+        return Share("rho", self.rho)
+
+    def cost(self, event: Event) -> Fraction:
+        """What an event takes from this budget."""
+        return concentrated_cost(event)
+
+    def spent(self, amount: Fraction) -> dict[str, float]:
+        """The guarantee of a total cost."""
+        return {"rho": float(amount)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """This budget as JSON."""
+        return {"kind": "zcdp", "rho": str(self.rho)}
+
+
+@dataclass(frozen=True)
+class ApproxDP:
+    """Approximate differential privacy: pure DP with epsilon, except for a probability of at most delta."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(self, epsilon: float | str | Fraction, delta: float | str | Fraction):
+        object.__setattr__(self, "epsilon", _positive("epsilon", epsilon, SMALLEST, LARGEST))
+        object.__setattr__(self, "delta", _positive("delta", delta, Fraction(1, 10**30), Fraction(1, 10)))
+
+    @property
+    def total(self) -> Share:
+        """All of it: the largest Gaussian cost that is (epsilon, delta)-DP, rounded down."""
+        return Share("rho", gaussian_budget(float(self.epsilon), float(self.delta)))
+
+    def cost(self, event: Event) -> Fraction:
+        """What an event takes from this budget."""
+        return gaussian_cost(event)
+
+    def spent(self, amount: Fraction) -> dict[str, float]:
+        """The guarantee of a total cost, at this budget's delta."""
+        return {"epsilon": gaussian_epsilon(amount, float(self.delta)), "delta": float(self.delta)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """This budget as JSON."""
+        return {"kind": "approximate", "epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+
+Budget = PureDP | ZCDP | ApproxDP
+
+
+def budget_of(epsilon: float | str | None, delta: float | str | None) -> Budget:
+    """The budget that a user means by epsilon and delta; no delta (or 0) is pure DP."""
+    if epsilon is None:
+        raise BudgetError("no epsilon was given; say how much privacy may be spent, for example epsilon = 1")
+    if delta is None or delta == 0 or delta == "0":
+        return PureDP(epsilon)
+    return ApproxDP(epsilon, delta)
+
+
+def budget_from_dict(record: Mapping[str, Any]) -> Budget:
+    """Read a budget back from JSON."""
+    match record.get("kind"):
+        case "pure":
+            return PureDP(record["epsilon"])
+        case "zcdp":
+            return ZCDP(record["rho"])
+        case "approximate":
+            return ApproxDP(record["epsilon"], record["delta"])
+        case kind:
+            raise BudgetError(f"a ledger has a budget of kind {kind!r}; known kinds are pure, zcdp and approximate")
+
+
+def _positive(name: str, value: float | str | Fraction, low: Fraction, high: Fraction) -> Fraction:
+    """An exact fraction from a user's number: 0.1 means one tenth, not the nearest binary float."""
+    try:
+        if isinstance(value, float) and not isfinite(value):
+            raise ValueError
+        exact = value if isinstance(value, Fraction) else Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise BudgetError(
+            f"{name} is {value!r}; a number above 0 is wanted, for example {name} = {_EXAMPLE[name]}"
+        ) from None
+    if exact <= 0:
+        raise BudgetError(f"{name} is {value}; it must be above 0, for example {name} = {_EXAMPLE[name]}")
+    if not low <= exact <= high:
+        raise BudgetError(f"{name} is {value}; it must lie between {float(low):g} and {float(high):g}")
+    return exact
+
+
+_EXAMPLE = {"epsilon": "1", "rho": "0.1", "delta": "1e-9"}

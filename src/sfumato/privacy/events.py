@@ -1,0 +1,106 @@
+"""Privacy events: what was done to the rows, as data. Noise is drawn and charged from one and the same object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sfumato.errors import BudgetError
+from sfumato.privacy.noise import discrete_laplace_variance, rounded_gaussian_variance
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Discrete Laplace noise: P(x) proportional to exp(-|x| / scale) on the integers."""
+
+    scale: Fraction
+
+    @property
+    def variance(self) -> float:
+        """Variance of one draw."""
+        return discrete_laplace_variance(self.scale)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A normal deviate of standard deviation `sigma`, rounded to the nearest integer."""
+
+    sigma: Fraction
+
+    @property
+    def variance(self) -> float:
+        """Variance of one draw."""
+        return rounded_gaussian_variance(self.sigma)
+
+
+Noise = Laplace | Gaussian
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How far one person can move an answer: the L1 norm, and the square of the L2 norm (which is rational)."""
+
+    l1: Fraction
+    l2_squared: Fraction
+
+    @classmethod
+    def single(cls, bound: int) -> Sensitivity:
+        """Of one number that moves by at most `bound`."""
+        return cls(Fraction(bound), Fraction(bound) ** 2)
+
+    def repeated(self, times: int) -> Sensitivity:
+        """Of `times` such answers side by side."""
+        return Sensitivity(self.l1 * times, self.l2_squared * times)
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """An answer of integers about the rows, released with independent noise on each of them."""
+
+    question: str
+    noise: Noise
+    sensitivity: Sensitivity
+
+    def to_dict(self) -> dict[str, Any]:
+        """This event as JSON; every number is an exact fraction in text form."""
+        kind = "laplace" if isinstance(self.noise, Laplace) else "gaussian"
+        width = self.noise.scale if isinstance(self.noise, Laplace) else self.noise.sigma
+        return {
+            "event": kind,
+            "question": self.question,
+            "scale" if kind == "laplace" else "sigma": str(width),
+            "sensitivity_l1": str(self.sensitivity.l1),
+            "sensitivity_l2_squared": str(self.sensitivity.l2_squared),
+        }
+
+
+@dataclass(frozen=True)
+class Free:
+    """A step that read no rows, recorded so that the ledger is the whole story of a run."""
+
+    question: str
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """This event as JSON."""
+        return {"event": "free", "question": self.question, "reason": self.reason}
+
+
+Event = Noisy | Free
+
+
+def event_from_dict(record: dict[str, Any]) -> Event:
+    """Read an event back; a kind that is not known is an error, never free."""
+    try:
+        kind = record["event"]
+        if kind == "free":
+            return Free(record["question"], record["reason"])
+        sensitivity = Sensitivity(Fraction(record["sensitivity_l1"]), Fraction(record["sensitivity_l2_squared"]))
+        if kind == "laplace":
+            return Noisy(record["question"], Laplace(Fraction(record["scale"])), sensitivity)
+        if kind == "gaussian":
+            return Noisy(record["question"], Gaussian(Fraction(record["sigma"])), sensitivity)
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as problem:
+        raise BudgetError(f"a ledger event cannot be read ({problem!r}); wanted the keys that Sfumato writes") from None
+    raise BudgetError(f"a ledger has an event of kind {kind!r}; known kinds are laplace, gaussian and free")

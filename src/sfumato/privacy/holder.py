@@ -1,0 +1,180 @@
+"""Holders: the only objects that have private rows. A holder charges the ledger first and answers second.
+
+Sensitivities and their proofs: docs/proofs/sensitivity.md; tests/privacy/test_sensitivity.py brute-forces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.domain import Clique, Domain
+from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.records import Records
+from sfumato.engines import memory
+from sfumato.privacy.entropy import Entropy, SystemEntropy
+from sfumato.privacy.events import Gaussian, Laplace, Noise, Noisy, Sensitivity
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.noise import discrete_laplace, rounded_gaussian
+
+GRID = 1024
+"""Scores that are not whole numbers are released in units of 1/GRID, so that integer noise serves them too."""
+
+Table = TypeVar("Table", contravariant=True)
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Which two tables must look alike: one person with at most `rows` rows more or less, or exchanged for another."""
+
+    rows: int = 1
+    replace: bool = False
+
+    @property
+    def changes(self) -> int:
+        """How many rows must be added or removed, one by one, to get from a table to its neighbour."""
+        return self.rows * (2 if self.replace else 1)
+
+    @property
+    def marginal(self) -> Sensitivity:
+        """Of one table of counts. All rows of a person may lie in one cell; an exchanged person moves two cells."""
+        cells = Sensitivity.single(self.rows)
+        return cells.repeated(2) if self.replace else cells
+
+    @property
+    def dependence(self) -> Sensitivity:
+        """Of one dependence score on the grid: 4 for each row added or removed, and one grid step for rounding down."""
+        return Sensitivity.single(4 * self.changes * GRID + 1)
+
+    def __str__(self) -> str:
+        who = "one person's row" if self.rows == 1 else f"all rows of one person (at most {self.rows})"
+        return f"{who}, {'replaced by any other' if self.replace else 'added or removed'}"
+
+
+class Codec(Protocol[Table]):
+    """A public way to turn a table into codes: it may fail, but what it does to one row depends on that row alone."""
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the codes."""
+        ...
+
+    def encode(self, table: Table) -> Records:
+        """The codes of a table."""
+        ...
+
+
+class Holder(Protocol):
+    """Answers questions about private rows with noise, and charges for each answer before it looks."""
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain of the rows."""
+        ...
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which tables must look alike."""
+        ...
+
+    def measure(self, cliques: Sequence[Clique], noises: Sequence[Noise]) -> tuple[Measurement, ...]:
+        """The marginal of each clique, every cell with independent noise."""
+        ...
+
+    def dependence(self, pairs: Sequence[Clique], noise: Noise) -> NDArray[np.float64]:
+        """How far each pair of columns is from independence, in rows: the InDif score plus noise."""
+        ...
+
+    def through(self, codec: Codec[Records]) -> Holder:
+        """The same rows in the codes of `codec`; asks nothing and costs nothing."""
+        ...
+
+
+class LocalHolder:
+    """A holder of one table in this process."""
+
+    def __init__(self, records: Records, neighbours: Neighbours, ledger: Ledger, entropy: Entropy | None = None):
+        self._records = records
+        self._ledger = ledger
+        self._entropy = entropy or SystemEntropy()
+        self.neighbours = neighbours
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain of the rows."""
+        return self._records.domain
+
+    def through(self, codec: Codec[Records]) -> LocalHolder:
+        """The same rows in the codes of `codec`; asks nothing and costs nothing."""
+        return LocalHolder(codec.encode(self._records), self.neighbours, self._ledger, self._entropy)
+
+    def measure(self, cliques: Sequence[Clique], noises: Sequence[Noise]) -> tuple[Measurement, ...]:
+        """The marginal of each clique, every cell with independent noise of its own width."""
+        domains = [self.domain.project(clique) for clique in cliques]
+        self._ledger.charge(
+            *(
+                Noisy(f"table {' × '.join(clique)}", noise, self.neighbours.marginal)
+                for clique, noise in zip(cliques, noises, strict=True)
+            )
+        )
+        # Noise is drawn before the rows are counted: its running time cannot depend on them.
+        drawn = [self._draw(noise, domain.cells()) for domain, noise in zip(domains, noises, strict=True)]
+        exact = memory.count(self._records, cliques)
+        return tuple(
+            Measurement(Marginal(domain, table.counts + extra.reshape(domain.shape)), noise.variance)
+            for domain, table, extra, noise in zip(domains, exact, drawn, noises, strict=True)
+        )
+
+    def dependence(self, pairs: Sequence[Clique], noise: Noise) -> NDArray[np.float64]:
+        """How far each pair of columns is from independence, in rows, plus noise.
+
+        The score of columns a and b is InDif = sum over cells |M_ab - M_a M_b / n|. The width of `noise` is in units of
+        1/GRID rows.
+        """
+        sensitivity = self.neighbours.dependence.repeated(len(pairs))
+        self._ledger.charge(Noisy(f"dependence of {len(pairs)} pairs of columns, in rows / {GRID}", noise, sensitivity))
+        drawn = self._draw(noise, len(pairs))
+        tables = (table for batch in _batches(self.domain, pairs) for table in memory.count(self._records, batch))
+        exact = np.fromiter(map(grid_dependence, tables), dtype=np.int64, count=len(pairs))
+        return np.asarray((exact + drawn) / GRID, dtype=np.float64)
+
+    def _draw(self, noise: Noise, size: int) -> NDArray[np.int64]:
+        match noise:
+            case Laplace(scale):
+                return discrete_laplace(scale, size, self._entropy)
+            case Gaussian(sigma):
+                return rounded_gaussian(sigma, size, self._entropy)
+
+    def __repr__(self) -> str:
+        return f"LocalHolder({self.domain!r})"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a holder has private rows and cannot be pickled or copied")
+
+
+def _batches(domain: Domain, cliques: Sequence[Clique], most_cells: int = 1 << 24) -> Iterator[list[Clique]]:
+    """Consecutive parts of a list of cliques whose tables fit in memory together."""
+    batch: list[Clique] = []
+    cells = 0
+    for clique in cliques:
+        cells += domain.cells(clique)
+        if batch and cells > most_cells:
+            yield batch
+            batch, cells = [], domain.cells(clique)
+        batch.append(clique)
+    if batch:
+        yield batch
+
+
+def grid_dependence(pair: Marginal) -> int:
+    """InDif of an exact pair table in units of 1/GRID, rounded down; integers throughout, so rounding is exact."""
+    counts = pair.counts.astype(np.int64)
+    rows = int(counts.sum())
+    if rows == 0:
+        return 0
+    product = np.multiply.outer(counts.sum(axis=1), counts.sum(axis=0))
+    return int(np.abs(rows * counts - product).sum()) * GRID // rows

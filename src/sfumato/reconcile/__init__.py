@@ -1,0 +1,1 @@
+"""Stage 4: make noisy tables agree with each other and lie in the world of counts. Post-processing."""

@@ -1,0 +1,122 @@
+"""Weighted consistency: tables that share columns must agree on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.domain import Domain
+from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.marginals import Marginals
+from sfumato.reconcile.nonnegative import norm_sub
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ConsistentNormSub:
+    """Consistency and norm-sub in turn, until both hold.
+
+    Args:
+        tolerance: largest allowed disagreement of two tables in a shared cell, as a part of all rows.
+        passes: give up improving after this many rounds; the last step is norm-sub.
+    """
+
+    tolerance: float = 1e-5
+    passes: int = 200
+
+    def __call__(self, domain: Domain, measurements: Sequence[Measurement]) -> Marginals:
+        """Tables with one common total, no negative cell, and (nearly) equal shared marginals."""
+        overlaps = Overlaps.of(measurements)
+        tables = [np.array(one.marginal.counts, dtype=np.float64) for one in measurements]
+        total = overlaps.total(tables)
+        for _ in range(self.passes):
+            overlaps.agree(tables)
+            tables = [norm_sub(table, total) for table in tables]
+            if overlaps.disagreement(tables) <= self.tolerance * max(total, 1.0):
+                break
+        return Marginals(domain, tuple(Marginal(m.domain, t) for m, t in zip(measurements, tables, strict=True)))
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """One set of shared columns: which tables contain it, over which axes to sum them, and how much each is trusted."""
+
+    members: tuple[int, ...]
+    summed: tuple[tuple[int, ...], ...]
+    copies: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Overlaps:
+    """All shared column sets of a list of tables, smallest first, so that a later set never disturbs an earlier one.
+
+    The sets are all intersections of tables' column sets (closed under intersection). For a set A, table i with C_i
+    cells for each cell of A and noise variance v_i estimates a cell of A with variance C_i v_i; the estimates are
+    averaged with inverse-variance weights, and each table spreads its correction evenly over its C_i cells.
+    """
+
+    shared: tuple[_Shared, ...]
+
+    @classmethod
+    def of(cls, measurements: Sequence[Measurement]) -> Overlaps:
+        """The overlaps of some measurements, whose axes must be in one common column order."""
+        sets = [frozenset(one.clique) for one in measurements]
+        closure = {frozenset[str]()}
+        fresh = {a & b for a, b in combinations(sets, 2)}
+        while fresh - closure:
+            closure |= fresh
+            fresh = {a & b for a in fresh for b in sets} - closure
+        shared = []
+        for names in sorted(closure, key=lambda names: (len(names), sorted(names))):
+            members = tuple(index for index, columns in enumerate(sets) if names <= columns)
+            if len(members) < 2 and names:
+                continue
+            shared.append(_shared(names, members, measurements))
+        return cls(tuple(shared))
+
+    def total(self, tables: Sequence[Array]) -> float:
+        """The estimate of the number of rows from all tables."""
+        return float(_estimate(self.shared[0], [table.sum() for table in tables]))
+
+    def agree(self, tables: list[Array]) -> None:
+        """Make all tables agree on all shared columns, changing `tables` in place."""
+        for part in self.shared:
+            sums = [tables[i].sum(axis=axes, keepdims=True) for i, axes in zip(part.members, part.summed, strict=True)]
+            if len(part.members) > 1:
+                estimate = _estimate(part, [one.reshape(_squeezed(one)) for one in sums])
+                for index, one, copies in zip(part.members, sums, part.copies, strict=True):
+                    tables[index] = tables[index] + (estimate.reshape(one.shape) - one) / copies
+
+    def disagreement(self, tables: Sequence[Array]) -> float:
+        """The largest difference between two tables in a cell that they share."""
+        worst = 0.0
+        for part in self.shared:
+            sums = [tables[i].sum(axis=axes) for i, axes in zip(part.members, part.summed, strict=True)]
+            stacked = np.stack([one.ravel() for one in sums])
+            worst = max(worst, float((stacked.max(axis=0) - stacked.min(axis=0)).max()))
+        return worst
+
+
+def _shared(names: frozenset[str], members: tuple[int, ...], measurements: Sequence[Measurement]) -> _Shared:
+    summed, copies, precision = [], [], []
+    for index in members:
+        domain = measurements[index].domain
+        summed.append(tuple(axis for axis, name in enumerate(domain.names) if name not in names))
+        copies.append(domain.cells() // domain.cells(tuple(names)))
+        precision.append(1 / (measurements[index].variance * copies[-1]))
+    weights = tuple(value / sum(precision) for value in precision)
+    return _Shared(members, tuple(summed), tuple(copies), weights)
+
+
+def _squeezed(array: Array) -> tuple[int, ...]:
+    return tuple(size for size in array.shape if size > 1)
+
+
+def _estimate(part: _Shared, sums: Sequence[Array]) -> Array:
+    return np.asarray(sum(weight * one for weight, one in zip(part.weights, sums, strict=True)))

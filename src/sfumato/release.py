@@ -1,0 +1,137 @@
+"""A release: what may leave the building. It holds no private rows and can be sampled for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato import storage, tables
+from sfumato.data.schema import Schema
+from sfumato.encode.codec import SchemaCodec
+from sfumato.errors import DataError, ReleaseError
+from sfumato.pipeline import Model
+from sfumato.privacy.ledger import Statement
+from sfumato.recipes import recipe_named
+
+FORMAT = 1
+"""Version of the release folder; a change that old readers would misread raises it."""
+
+ENOUGH_ROWS = 50_000
+"""A sample of fewer rows is drawn from a fit of this many (or of as many as the private table has)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Noisy tables, the model made of them, the ledger and the schema of one differentially private release.
+
+    Args:
+        method: name of the recipe that made it.
+        schema: the public schema.
+        ledger: every privacy event, with the guarantee.
+        model: what was learned.
+        kind: which kind of table samples come as: pandas, polars or arrow.
+        types: the column types that samples are given, where the private table was a typed one.
+    """
+
+    method: str
+    schema: Schema
+    ledger: Statement
+    model: Model
+    kind: str = "arrow"
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the private table, as far as its noisy tables tell."""
+        return self.model.marginals.rows
+
+    def sample(self, rows: int | None = None, seed: int | None = None) -> Any:
+        """Draw a synthetic table: free, repeatable with a seed, of the kind that was given to `fit`.
+
+        Args:
+            rows: how many rows; by default as many as the noisy tables say the private table has.
+            seed: of the synthesis; the noise in the tables is part of the release and is not drawn again.
+        """
+        return tables.convert(self.sample_arrow(rows, seed), self.kind, self.types, self.schema)
+
+    def sample_arrow(self, rows: int | None = None, seed: int | None = None) -> pa.Table:
+        """Draw a synthetic table as a pyarrow table with the natural types of the schema."""
+        rows = self.rows if rows is None else rows
+        if rows < 0:
+            raise DataError(f"{rows} rows were asked for; give 0 or more")
+        rng = np.random.default_rng(seed)
+        # Methods that fit rows to tables need enough rows to fit; a small sample is drawn from a larger fit.
+        fitted = recipe_named(self.method).synthesize(self.model.marginals, max(rows, min(self.rows, ENOUGH_ROWS)), rng)
+        records = fitted.take(rng.permutation(len(fitted))[:rows])
+        return SchemaCodec(self.schema).decode(self.model.recoding.decode(records, rng), rng)
+
+    def save(
+        self, folder: str | Path, *, rows: int | None = None, seed: int | None = None, format: str = "csv"
+    ) -> Path:
+        """Write the release and one synthetic table into a new folder; all of it appears at once, or nothing."""
+        folder = Path(folder)
+        if format not in ("csv", "parquet"):
+            raise ReleaseError(f"format {format!r} is unknown; known formats are csv and parquet")
+        with storage.new_folder(folder) as staging:
+            tables.write(self.sample_arrow(rows, seed), staging / f"synthetic.{format}", self.schema)
+            storage.write_model(staging, self.model, self.schema)
+            storage.write_json(staging / "ledger.json", self.ledger.to_dict())
+            storage.write_json(staging / "schema.json", self.schema.to_dict())
+            storage.write_json(staging / "release.json", self.description())
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Open a release folder, checking that its ledger adds up."""
+        folder = Path(folder)
+        if not folder.is_dir():
+            raise ReleaseError(f"{str(folder)!r} is not a folder; give the folder that synthesize or save wrote")
+        description = storage.read_json(folder / "release.json")
+        if not isinstance(description, dict) or description.get("format") != FORMAT:
+            raise ReleaseError(f"{str(folder)!r} is not a release of format {FORMAT}; this version reads no other")
+        schema = Schema.parse(storage.read_json(folder / "schema.json"))
+        statement = Statement.from_dict(storage.read_json(folder / "ledger.json"))
+        model = storage.read_model(folder, schema)
+        return cls(description["method"], schema, statement, model, description["kind"], description["types"])
+
+    def description(self) -> dict[str, Any]:
+        """What release.json says: how this was made, in plain words and for programs."""
+        return {
+            "format": FORMAT,
+            "name": self.schema.name,
+            "method": self.method,
+            "guarantee": self.ledger.sentence(),
+            "estimated_rows": self.rows,
+            "observed_domains_accepted": list(self.schema.observed),
+            "parameters": recipe_named(self.method).parameters(),
+            "versions": {"sfumato": version("sfumato"), "python": python_version(), "numpy": np.__version__},
+            "kind": self.kind,
+            "types": dict(self.types),
+        }
+
+    def __repr__(self) -> str:
+        return f"Release({self.schema.name!r} by {self.method}: {self.ledger.sentence()})"
+
+    def _repr_html_(self) -> str:
+        """A short card for notebooks."""
+        spent = "".join(
+            f"<tr><td>{escape(stage)}</td><td>{escape(event.question)}</td>"
+            f"<td style='text-align:right'>{float(self.ledger.budget.cost(event)):.4g}</td></tr>"
+            for stage, event in self.ledger.entries
+        )
+        return (
+            f"<h4>{escape(self.schema.name)}, released by {escape(self.method)}</h4>"
+            f"<p>{escape(self.ledger.sentence())}.</p>"
+            f"<p>{len(self.model.measurements)} noisy tables over {len(self.schema.columns)} columns, "
+            f"about {self.rows:,} rows. <code>release.sample(rows, seed=…)</code> is free.</p>"
+            f"<details><summary>Ledger ({escape(self.ledger.budget.total.unit)} spent by each question)</summary>"
+            f"<table>{spent}</table></details>"
+        )

@@ -1,0 +1,163 @@
+"""Release folders: written whole or not at all, plain files, no pickle.
+
+synthetic.csv | .parquet   one synthetic table marginals/                 the noisy tables, one Parquet file each,
+with the standard deviation of their noise; index.json model/                     what sampling needs: tables that
+agree (tables.npz) and merged codes (model.json) ledger.json schema.json release.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sfumato.data.domain import Domain
+from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.marginals import Marginals
+from sfumato.data.recoding import Recoding
+from sfumato.data.schema import Schema
+from sfumato.encode.codec import SchemaCodec
+from sfumato.encode.labels import labels
+from sfumato.errors import ReleaseError, SfumatoError
+from sfumato.pipeline import Model
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a folder that exists, or that cannot be made; called before any budget is spent."""
+    if folder.exists():
+        raise ReleaseError(
+            f"{str(folder)!r} exists already; a release is never overwritten: give another folder, or move it away"
+        )
+    if not folder.parent.is_dir():
+        raise ReleaseError(
+            f"{str(folder.parent)!r} is not a folder; make it first, or give a path inside one that exists"
+        )
+    if not os.access(folder.parent, os.W_OK | os.X_OK):
+        raise ReleaseError(f"{str(folder.parent)!r} cannot be written to; give a folder in which you may write")
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder that becomes `folder` when the block ends well and vanishes when it does not."""
+    check_free(folder)
+    try:
+        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as problem:
+        raise ReleaseError(
+            f"{str(folder.parent)!r} cannot be written to ({problem.strerror}); give another folder"
+        ) from None
+    try:
+        yield staging
+        staging.chmod(0o755)
+        staging.rename(folder)
+    except OSError as problem:
+        raise ReleaseError(
+            f"{str(folder)!r} could not be written ({problem.strerror}); nothing was left behind"
+        ) from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write readable JSON."""
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON; a missing or broken file is an error that names it."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ReleaseError(f"{str(path)!r} is missing; give the folder of a complete release") from None
+    except (OSError, ValueError):
+        raise ReleaseError(f"{str(path)!r} cannot be read as JSON; the release is damaged") from None
+
+
+def write_model(folder: Path, model: Model, schema: Schema) -> None:
+    """Write the noisy tables and the model."""
+    (folder / "marginals").mkdir()
+    index = []
+    for number, measurement in enumerate(model.measurements):
+        raw = measurement.domain == model.recoding.fine.project(measurement.clique)
+        file = f"{number:03}-{'-'.join(measurement.clique)}"[:80].replace(os.sep, "_") + ".parquet"
+        pq.write_table(_published(measurement, model.recoding, schema, raw), folder / "marginals" / file)
+        index.append(
+            {
+                "file": file,
+                "columns": list(measurement.clique),
+                "coding": "schema" if raw else "merged",
+                "cells": measurement.domain.cells(),
+                "standard_deviation": sqrt(measurement.variance),
+                "variance": measurement.variance,
+            }
+        )
+    write_json(folder / "marginals" / "index.json", index)
+    (folder / "model").mkdir()
+    write_json(
+        folder / "model" / "model.json",
+        {"merged": model.recoding.to_dict(), "tables": [list(clique) for clique in model.marginals.cliques]},
+    )
+    arrays = {str(number): table.counts for number, table in enumerate(model.marginals.tables)}
+    np.savez_compressed(folder / "model" / "tables.npz", allow_pickle=False, **arrays)
+
+
+def read_model(folder: Path, schema: Schema) -> Model:
+    """Read the noisy tables and the model back."""
+    description = read_json(folder / "model" / "model.json")
+    index = read_json(folder / "marginals" / "index.json")
+    try:
+        recoding = Recoding.from_dict(SchemaCodec(schema).domain, description["merged"])
+        with np.load(folder / "model" / "tables.npz", allow_pickle=False) as arrays:
+            tables = tuple(
+                Marginal(recoding.domain.project(columns), arrays[str(number)])
+                for number, columns in enumerate(description["tables"])
+            )
+        measurements = tuple(_read_measurement(folder / "marginals", entry, recoding) for entry in index)
+    except SfumatoError:
+        raise
+    except Exception as problem:  # any broken file, of any of these formats, is one kind of error for the user
+        raise ReleaseError(f"the release in {str(folder)!r} is damaged: {type(problem).__name__}") from None
+    return Model(recoding, measurements, Marginals(recoding.domain, tables))
+
+
+def _published(measurement: Measurement, recoding: Recoding, schema: Schema, raw: bool) -> pa.Table:
+    """A noisy table for readers: one row for each cell, labels instead of codes."""
+    cells = np.indices(measurement.domain.shape).reshape(len(measurement.domain), -1)
+    columns = {}
+    for name, codes in zip(measurement.clique, cells, strict=True):
+        names = labels(schema[name])
+        columns[name] = _named(codes, names if raw else _merged_labels(names, recoding, name))
+    columns["noisy_count"] = pa.array(measurement.marginal.counts.ravel())
+    columns["standard_deviation"] = pa.array(np.full(measurement.domain.cells(), sqrt(measurement.variance)))
+    return pa.table(list(columns.values()), names=list(columns))
+
+
+def _named(codes: NDArray[np.int64], names: list[str]) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), pa.array(names, type=pa.string()))
+
+
+def _merged_labels(names: list[str], recoding: Recoding, column: str) -> list[str]:
+    """Labels of coarse codes: their one value, or how many values were merged."""
+    merging = recoding.mergings[recoding.fine.index(column)]
+    found: list[str] = []
+    for coarse in range(merging.size):
+        members = np.flatnonzero((merging.to == coarse) & (merging.weight > 0))
+        found.append(names[members[0]] if len(members) == 1 else f"({len(members)} rare values)")
+    return found
+
+
+def _read_measurement(folder: Path, entry: dict[str, Any], recoding: Recoding) -> Measurement:
+    domain: Domain = (recoding.fine if entry["coding"] == "schema" else recoding.domain).project(entry["columns"])
+    counts = pq.read_table(folder / entry["file"], columns=["noisy_count"])["noisy_count"].to_numpy()
+    return Measurement(Marginal(domain, counts.reshape(domain.shape)), float(entry["variance"]))

@@ -1,0 +1,165 @@
+"""The gradual update method (GUM): start from independent columns and move rows, bit by bit, towards every table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, sqrt
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import kernels
+from sfumato.data.domain import Clique
+from sfumato.data.marginal import Marginal
+from sfumato.data.marginals import Marginals
+from sfumato.data.records import Records
+from sfumato.synthesize.appending import Append, peel
+from sfumato.synthesize.rounding import draw_given, round_counts
+
+Table = NDArray[np.uint32]
+Array = NDArray[np.float64]
+
+
+DECAYS: dict[str, Callable[[int], float]] = {
+    "step": lambda sweep: float(0.84 ** (sweep // 20)),
+    "exponential": lambda sweep: exp(-0.008 * sweep),
+    "linear": lambda sweep: 1 / (1 + 0.02 * sweep),
+    "root": lambda sweep: 1 / sqrt(1 + 0.12 * sweep),
+}
+"""The factor on alpha in sweep 0, 1, …; the authors found step decay best."""
+
+
+@dataclass(frozen=True)
+class GradualUpdate:
+    """GUM with attribute appending and separate-and-join (appendix A of the DPSyn paper).
+
+    Args:
+        alpha: how much an under-full cell may grow in the first sweep, as a part of its rows.
+        decay: how alpha falls from sweep to sweep; a key of `DECAYS`.
+        sweeps: how often every table is visited.
+    """
+
+    alpha: float = 1.0
+    decay: str = "step"
+    sweeps: int = 100
+
+    def __call__(self, marginals: Marginals, rows: int, rng: np.random.Generator) -> Records:
+        """`rows` rows whose marginals come close to `marginals`, which must agree with each other."""
+        domain = marginals.domain
+        fitted, appended = peel(marginals.cliques)
+        index = {name: position for position, name in enumerate(domain.names)}
+        table = np.empty((len(domain), rows), dtype=np.uint32)
+        for name in domain.names:
+            counts = round_counts(marginals.project((name,)).counts.astype(np.float64), rows, rng)
+            table[index[name]] = rng.permutation(np.repeat(np.arange(domain[name], dtype=np.uint32), counts))
+        if rows:
+            for component in nx.connected_components(nx.Graph([pair for c in fitted for pair in pairwise(c)])):
+                cliques = [clique for clique in fitted if clique[0] in component]
+                self._fit(table, sorted(index[name] for name in component), cliques, marginals, rng)
+            for step in appended:
+                _append(table, step, marginals, index, rng)
+        return Records(domain, [table[index[name]] for name in domain.names])
+
+    def _fit(
+        self,
+        table: Table,
+        positions: list[int],
+        cliques: list[Clique],
+        marginals: Marginals,
+        rng: np.random.Generator,
+    ) -> None:
+        """Fit the columns of one component; its rows end in random order, so joining it to others is independent."""
+        names = [marginals.domain.names[position] for position in positions]
+        part = np.ascontiguousarray(table[positions])
+        targets = [Target.of(marginals.project(clique), names, part.shape[1]) for clique in cliques]
+        errors = np.full(len(targets), np.inf)
+        for sweep in range(self.sweeps):
+            alpha = self.alpha * DECAYS[self.decay](sweep)
+            for number in np.argsort(-errors, kind="stable"):
+                errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng)
+        table[positions] = part[:, rng.permutation(part.shape[1])]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One table that rows are moved towards: its columns in the fitted part, their sizes, and its cells in rows."""
+
+    columns: list[int]
+    sizes: list[int]
+    wanted: Array
+
+    @classmethod
+    def of(cls, marginal: Marginal, names: list[str], rows: int) -> Target:
+        """A target of `rows` rows in proportion to a marginal (an empty one asks for equal cells)."""
+        wanted = marginal.counts.ravel().astype(np.float64)
+        total = wanted.sum()
+        wanted = wanted * (rows / total) if total > 0 else np.full(len(wanted), rows / len(wanted))
+        return cls([names.index(name) for name in marginal.clique], list(marginal.domain.shape), wanted)
+
+
+def update(table: Table, target: Target, alpha: float, replacing: bool, rng: np.random.Generator) -> float:
+    """Move rows of `table` towards one target and return how far it was before, in rows.
+
+    Args:
+        table: the rows, column-major; changed in place.
+        target: the table to move towards.
+        alpha: an under-full cell grows by at most this part of itself.
+        replacing: half of the rows that enter a cell keep their other columns; otherwise all become copies of rows that
+            are in the cell already. Empty cells have nothing to copy and are always filled by replacing.
+        rng: randomness of the synthesis, not of the noise.
+    """
+    cell, counts = kernels.locate(table, target.columns, target.sizes)
+    error = float(np.abs(target.wanted - counts).sum())
+    leave, enter = moves(counts, target.wanted, alpha, rng)
+    duplicate = np.where(counts > 0, enter, 0)
+    if replacing:
+        duplicate = duplicate // 2 + (duplicate % 2) * (rng.random(len(duplicate)) < 0.5)
+    kernels.move(table, target.columns, target.sizes, cell, counts, leave, enter - duplicate, duplicate, rng)
+    return error
+
+
+def moves(
+    counts: NDArray[np.int64], wanted: Array, alpha: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many rows leave and how many enter each cell; the sums are equal.
+
+    An under-full cell grows by min(gap, alpha * count), an empty one by alpha * gap. Over-full cells lose
+    min(-gap, beta * count), with the one beta that balances the two.
+    """
+    gap = wanted - counts
+    enter = np.where(counts > 0, np.minimum(gap, alpha * counts), np.minimum(gap, alpha * gap)).clip(min=0)
+    surplus = (-gap).clip(min=0)
+    amount = min(enter.sum(), surplus.sum())
+    shrink = _balanced(surplus, counts.astype(np.float64), amount)
+    leave = np.minimum(round_counts(shrink, int(amount + rng.random()), rng), counts)
+    return leave, round_counts(enter, int(leave.sum()), rng)
+
+
+def _balanced(surplus: Array, counts: Array, amount: float) -> Array:
+    """min(surplus, beta * counts) with beta such that the sum is `amount`, by Newton steps on a concave function."""
+    full = surplus > 0
+    beta = 0.0
+    for _ in range(60):
+        shrink = np.minimum(surplus, beta * counts)
+        missing = amount - shrink[full].sum()
+        slope = counts[full & (shrink < surplus)].sum()
+        if missing <= 1e-9 * max(amount, 1.0) or slope == 0:
+            break
+        beta += missing / slope
+    return np.where(full, np.minimum(surplus, beta * counts), 0.0)
+
+
+def _append(table: Table, step: Append, marginals: Marginals, index: dict[str, int], rng: np.random.Generator) -> None:
+    """Draw one column given others, from the table over them; where that is empty, from the column's own table."""
+    joint = marginals.project((*step.given, step.column)).counts.astype(np.float64)
+    joint = joint.reshape(-1, joint.shape[-1])
+    own = joint.sum(axis=0) + 1e-300
+    mass = joint.sum(axis=1, keepdims=True)
+    conditional = np.where(mass > 0, joint / np.where(mass > 0, mass, 1), own / own.sum())
+    parent = np.zeros(table.shape[1], dtype=np.int64)
+    for name in step.given:
+        parent = parent * marginals.domain[name] + table[index[name]]
+    table[index[step.column]] = draw_given(parent, conditional, rng)

@@ -1,0 +1,50 @@
+"""Values as text, the way the schema writes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.data.columns import Boolean, Column, Date, Datetime, Number
+
+
+def as_text(array: pa.Array, column: Column) -> pa.Array:
+    """A decoded column as text: fixed decimals, the declared words for true and false, dates in their format.
+
+    Missing values stay null.
+    """
+    if isinstance(column, Boolean):
+        words = (column.true_values[0], column.false_values[0])
+        return pc.if_else(array, *(pa.scalar(word, pa.large_string()) for word in words))
+    if isinstance(column, Number) and column.decimals is not None:
+        return _fixed_point(array, column.decimals)
+    if isinstance(column, Date | Datetime) and column.format is not None:
+        return _formatted(array, column.format)
+    return array.cast(pa.large_string())
+
+
+def _fixed_point(array: pa.Array, decimals: int) -> pa.Array:
+    """Numbers with exactly `decimals` digits after the point; they are multiples of 10^-decimals already."""
+    numbers = array.fill_null(0.0).to_numpy(zero_copy_only=False)
+    ticks = np.rint(numbers * 10.0**decimals).astype(np.int64)
+    whole, part = np.divmod(np.abs(ticks), 10**decimals)
+    text = _strings(whole)
+    if decimals:
+        digits = pc.ascii_lpad(_strings(part), decimals, "0")
+        text = pc.binary_join_element_wise(text, digits, pa.scalar(".", pa.large_string()))
+    sign = pa.array(np.where(ticks < 0, "-", ""), pa.large_string())
+    text = pc.binary_join_element_wise(sign, text, pa.scalar("", pa.large_string()))
+    return pc.if_else(array.is_valid(), text, pa.scalar(None, pa.large_string()))
+
+
+def _strings(integers: NDArray[np.int64]) -> pa.Array:
+    return pa.array(integers).cast(pa.large_string())
+
+
+def _formatted(array: pa.Array, form: str) -> pa.Array:
+    # Few moments differ from each other: each is written once.
+    encoded = array.dictionary_encode()
+    written = [moment.strftime(form) for moment in encoded.dictionary.to_pylist()]
+    return pa.array(written, pa.large_string()).take(encoded.indices)

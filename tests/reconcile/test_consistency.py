@@ -1,0 +1,94 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.data.domain import Domain
+from sfumato.data.marginal import Marginal, Measurement
+from sfumato.reconcile.consistency import ConsistentNormSub, Overlaps
+
+DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2, "e": 1})
+
+
+@st.composite
+def measurements(draw):
+    """Noisy tables of one random population over overlapping cliques: singles, pairs, triples, everything."""
+    some = [c for k in (1, 2, 3, 5) for c in combinations(DOMAIN.names, k)]
+    cliques = draw(st.lists(st.sampled_from(some), min_size=1, max_size=7, unique=True))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    truth = Marginal(DOMAIN, rng.poisson(draw(st.floats(0.2, 60)), DOMAIN.shape))
+    made = []
+    for clique in cliques:
+        sigma = draw(st.sampled_from([0.5, 2.0, 10.0]))
+        exact = truth.project(clique)
+        made.append(
+            Measurement(Marginal(exact.domain, exact.counts + rng.normal(0, sigma, exact.domain.shape)), sigma**2)
+        )
+    return made
+
+
+def agree(tables, tolerance):
+    for one, other in combinations(tables, 2):
+        shared = [name for name in one.clique if name in other.clique]
+        assert np.abs(one.project(shared).counts - other.project(shared).counts).max() <= tolerance
+
+
+@given(measurements())
+def test_one_pass_makes_all_tables_agree_on_everything_they_share(measured):
+    tables = [np.array(one.marginal.counts, dtype=float) for one in measured]
+    overlaps = Overlaps.of(measured)
+    overlaps.agree(tables)
+    agree([Marginal(one.domain, table) for one, table in zip(measured, tables, strict=True)], 1e-6)
+    assert overlaps.disagreement(tables) < 1e-6
+
+
+@given(measurements())
+def test_tables_that_agree_already_are_left_alone(measured):
+    tables = [np.array(one.marginal.counts, dtype=float) for one in measured]
+    overlaps = Overlaps.of(measured)
+    overlaps.agree(tables)
+    again = [table.copy() for table in tables]
+    overlaps.agree(again)
+    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(tables, again, strict=True))
+
+
+@settings(deadline=None)
+@given(measurements())
+def test_reconciled_tables_agree_are_not_negative_and_have_one_total(measured):
+    marginals = ConsistentNormSub(tolerance=1e-5, passes=3000)(DOMAIN, measured)
+    totals = [table.total for table in marginals.tables]
+    assert np.ptp(totals) < 1e-6 * max(1, max(totals))
+    assert all(table.counts.min() >= 0 for table in marginals.tables)
+    agree(marginals.tables, 1e-5 * max(1.0, totals[0]) + 1e-9)
+
+
+def test_two_tables_meet_at_their_inverse_variance_mean():
+    # a is known from its own table with variance 1, and from the table over a and b (3 cells for each a) with 3 · 2 =
+    # 6.
+    one = Measurement(Marginal(DOMAIN.project(("a",)), np.array([10.0, 20.0])), 1.0)
+    two = Measurement(Marginal(DOMAIN.project(("a", "b")), np.array([[6.0, 6, 5], [4, 4, 5]])), 2.0)
+    tables = [np.array(m.marginal.counts) for m in (one, two)]
+    Overlaps.of([one, two]).agree(tables)
+    # Totals: 30 with variance 2 and 30 with variance 12 agree. Then a: (10 · 6 + 17 · 1) / 7 = 11 and (20 · 6 + 13) /
+    # 7 = 19.
+    assert tables[0].tolist() == pytest.approx([11, 19])
+    assert tables[1][0].tolist() == pytest.approx([4, 4, 3])
+    assert tables[1][1].tolist() == pytest.approx([6, 6, 7])
+
+
+def test_agreeing_brings_the_tables_nearer_to_the_truth():
+    rng = np.random.default_rng(3)
+    truth = Marginal(DOMAIN, rng.poisson(30, DOMAIN.shape))
+    before = after = 0.0
+    for _ in range(40):
+        measured = []
+        for clique in combinations(DOMAIN.names[:4], 2):
+            exact = truth.project(clique)
+            noisy = Marginal(exact.domain, exact.counts + rng.normal(0, 20, exact.domain.shape))
+            measured.append(Measurement(noisy, 400.0))
+        marginals = ConsistentNormSub()(DOMAIN, measured)
+        before += sum(((m.marginal.counts - truth.project(m.clique).counts) ** 2).sum() for m in measured)
+        after += sum(((t.counts - truth.project(t.clique).counts) ** 2).sum() for t in marginals.tables)
+    assert after < 0.8 * before

@@ -1,0 +1,99 @@
+"""Both implementations of every kernel keep one contract; where C could not be built, only NumPy is there to test."""
+
+import numpy as np
+import pytest
+
+from sfumato import kernels
+from sfumato.kernels import fallback
+
+IMPLEMENTATIONS = [fallback]
+if kernels.COMPILED:
+    from sfumato.kernels import compiled
+
+    IMPLEMENTATIONS.append(compiled)
+
+both = pytest.mark.parametrize("kernel", IMPLEMENTATIONS, ids=lambda module: module.__name__)
+
+
+@both
+@pytest.mark.parametrize("types", [(np.uint8, np.uint16), (np.uint32, np.uint8), (np.uint16,)])
+def test_counts_are_exact(kernel, types):
+    rng = np.random.default_rng(1)
+    sizes = [200, 7][: len(types)]
+    columns = [rng.integers(0, size, 10_001).astype(kind) for size, kind in zip(sizes, types, strict=True)]
+    expected = np.zeros(sizes, dtype=np.int64)
+    np.add.at(expected, tuple(columns), 1)
+    assert np.array_equal(kernel.count(columns, sizes), expected.ravel())
+
+
+@both
+def test_rows_are_located_in_row_major_cells(kernel):
+    table = np.array([[0, 1, 1, 2], [4, 4, 4, 4], [1, 0, 0, 1]], dtype=np.uint32)
+    cell, counts = kernel.locate(table, [2, 0], [2, 3])
+    assert cell.tolist() == [3, 1, 1, 5]
+    assert counts.tolist() == [0, 2, 0, 1, 0, 1]
+
+
+def moved(kernel, seed=0, rows=900):
+    """Rows over 3 columns; 40 leave cell 0 of column 0, 10 enter cell 1 by replacing and 30 enter cell 2 by copying."""
+    rng = np.random.default_rng(seed)
+    before = np.stack([np.repeat([0, 1, 2], rows // 3), rng.integers(0, 50, rows), rng.integers(0, 50, rows)]).astype(
+        np.uint32
+    )
+    before[1] += before[0] * 100  # column 1 tells from which cell of column 0 a row came
+    after = before.copy()
+    cell, counts = kernel.locate(after, [0], [3])
+    leave, replace, duplicate = (np.array(x, dtype=np.int64) for x in ([40, 0, 0], [0, 10, 0], [0, 0, 30]))
+    kernel.move(after, [0], [3], cell, counts, leave, replace, duplicate, rng)
+    return before, after
+
+
+@both
+def test_moves_change_exactly_the_rows_they_should(kernel):
+    before, after = moved(kernel)
+    changed = (before != after).any(axis=0)
+    assert changed.sum() <= 40
+    assert (before[0][changed] == 0).all()  # only rows of the over-full cell
+    assert np.bincount(after[0], minlength=3).tolist() == [260, 310, 330]
+
+
+@both
+def test_replaced_rows_keep_their_other_columns_and_copied_rows_do_not(kernel):
+    before, after = moved(kernel)
+    entered = np.flatnonzero((before[0] == 0) & (after[0] != 0))
+    replaced = entered[after[0][entered] == 1]
+    copied = entered[after[0][entered] == 2]
+    assert len(replaced) == 10
+    assert len(copied) == 30
+    assert np.array_equal(before[1:, replaced], after[1:, replaced])
+    originals = {tuple(row) for row in before.T[before[0] == 2]}
+    assert all(tuple(row) in originals for row in after.T[copied])
+
+
+@both
+def test_every_row_of_a_cell_is_equally_likely_to_leave(kernel):
+    leaving = np.zeros(300)
+    for seed in range(600):
+        before, after = moved(kernel, seed)
+        leaving += after[0][:300] != before[0][:300]
+    expected = 600 * 40 / 300
+    chi_square = ((leaving - expected) ** 2 / (expected * (1 - 40 / 300))).sum()
+    assert 200 < chi_square < 420  # 300 degrees of freedom: six standard deviations either way
+
+
+@both
+def test_every_row_of_a_cell_is_equally_likely_to_be_copied(kernel):
+    copies = np.zeros(300)
+    for seed in range(400):
+        before, after = moved(kernel, seed)
+        rows = np.flatnonzero((before[0] == 0) & (after[0] == 2))
+        where = {tuple(row): index for index, row in enumerate(before.T[600:])}
+        for row in rows:
+            copies[where[tuple(after[:, row])]] += 1
+    expected = 400 * 30 / 300
+    assert 190 < ((copies - expected) ** 2 / expected).sum() < 460
+
+
+def test_compiled_kernels_were_built_here():
+    # The package works without them, but this project's own tests must cover them.
+    assert kernels.COMPILED
