@@ -343,3 +343,16 @@ def test_the_published_json_schema_is_up_to_date():
     published = Path(sfumato.data.schema.__file__).with_name("schema.schema.json")
     wanted = json.dumps(Schema.json_schema(), indent=1) + "\n"
     assert published.read_text(encoding="utf-8") == wanted, "write Schema.json_schema() to data/schema.schema.json"
+
+
+def test_the_example_of_the_documentation_is_a_schema():
+    page = (Path(__file__).parents[2] / "docs" / "schema.md").read_text(encoding="utf-8")
+    example = page.partition("```json\n")[2].partition("```")[0]
+    assert Schema.parse(json.loads(example)).unit.column == "patient"
+
+
+def test_the_documentation_names_every_key():
+    page = (Path(__file__).parents[2] / "docs" / "schema.md").read_text(encoding="utf-8")
+    kinds = Schema.json_schema()["$defs"].values()
+    keys = {key for kind in kinds for key in kind["properties"]} | set(Schema.model_fields)
+    assert [key for key in sorted(keys) if f"`{key}`" not in page] == []

@@ -129,11 +129,14 @@ class Number(ColumnBase):
         """The bins of this column."""
         if self.edges is not None:
             return RealBins(np.array(self.edges), self.decimals)
-        default = 32 if self.min < self.max else 1
+        if self.bins is not None:
+            return RealBins.equal(self.min, self.max, self.bins, self.decimals)
+        count = 32
         if self.decimals is not None:
-            values = round((Fraction(self.max) - Fraction(self.min)) * 10**self.decimals) + 1
-            default = min(default, values)
-        return RealBins.equal(self.min, self.max, self.bins or default, self.decimals)
+            count = min(count, round((Fraction(self.max) - Fraction(self.min)) * 10**self.decimals) + 1)
+        default = RealBins.equal(self.min, self.max, count, self.decimals)
+        # Between bounds that are next to each other there are not even 32 floats.
+        return RealBins.equal(self.min, self.max, 1, self.decimals) if default.empty else default
 
     def problems(self) -> Iterator[str]:
         """What is wrong with this declaration."""

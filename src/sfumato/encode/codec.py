@@ -103,11 +103,10 @@ def _distinct(column: Column, values: pa.ChunkedArray) -> tuple[pa.Array, Ints]:
     if not len(values) or pa.types.is_null(values.type):
         return pa.array([], values.type), np.full(len(values), _MISSING)
     try:
-        encoded = values.dictionary_encode().unify_dictionaries()
+        encoded = values.combine_chunks().dictionary_encode()
     except pa.ArrowNotImplementedError:
         raise wrong_type(column, values.type) from None
-    places = [chunk.indices.fill_null(_MISSING).to_numpy() for chunk in encoded.chunks]
-    return encoded.chunk(0).dictionary, np.concatenate(places)
+    return encoded.dictionary, encoded.indices.fill_null(_MISSING).to_numpy(zero_copy_only=False)
 
 
 def _codes(column: Column, values: pa.Array) -> Ints:
@@ -135,7 +134,8 @@ def _label_codes(column: Categorical | Boolean, values: pa.Array) -> Ints:
         codes = np.repeat([0, 1], [len(column.false_values), len(column.true_values)])
         remedy = "add it to 'true_values' or 'false_values'"
         if pa.types.is_boolean(values.type):
-            return np.array([_MISSING if value is None else int(value) for value in values.to_pylist()])
+            truths = [_MISSING if value is None else int(value) for value in values.to_pylist()]
+            return np.array(truths, dtype=np.int64)
     texts = read_texts(values, column, frozenset(labels))
     found = pc.index_in(texts, value_set=pa.array(labels, texts.type))
     unknown = pc.and_(found.is_null(), texts.is_valid()).to_numpy(zero_copy_only=False)

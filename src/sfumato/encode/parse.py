@@ -38,11 +38,14 @@ class Values:
 
 def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """The same values without dictionary encoding, text as one type, decimals as their exact text."""
-    kind = values.type
-    if pa.types.is_dictionary(kind):
-        values = values.cast(kind.value_type)
-        kind = values.type
-    if is_text(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_dictionary(values.type):
+        kind = values.type.value_type
+        # Arrow cannot cast every dictionary, but it can always look values up.
+        chunks = [
+            plain(pa.chunked_array([chunk.dictionary])).combine_chunks().take(chunk.indices) for chunk in values.chunks
+        ]
+        return pa.chunked_array(chunks) if chunks else plain(pa.chunked_array([], kind))
+    if is_text(values.type) or pa.types.is_decimal(values.type):
         return values.cast(pa.large_string())
     return values
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
 
 JOINT_CELLS = 1 << 14
-"""Cells of a joint that stands in for several tables: 128 KB of counts stay in the second-level cache."""
+"""Cells of a joint that stands in for several tables: the 256 KB it is counted in stay in the second-level cache."""
 
 
 def count(records: Records, cliques: Sequence[Clique]) -> tuple[Marginal, ...]:
@@ -21,13 +23,21 @@ def count(records: Records, cliques: Sequence[Clique]) -> tuple[Marginal, ...]:
     A table that is contained in a larger one which is counted anyway costs nothing: it is summed from that one. Small
     tables are first gathered into joints (see `plan`), so that the rows are passed over as few times as possible.
     """
-    joints = plan(records.domain, cliques)
-    counted: dict[Clique, Marginal] = {}
-    for joint in dict.fromkeys(joints):
-        domain = records.domain.project(joint)
-        counts = kernels.count([records[name] for name in joint], domain.shape) if joint else np.array(len(records))
-        counted[joint] = Marginal(domain, counts.reshape(domain.shape))
-    return tuple(counted[joint].project(clique) for clique, joint in zip(cliques, joints, strict=True))
+    waiting: dict[Clique, set[Clique]] = {}
+    for clique, joint in zip(cliques, plan(records.domain, cliques), strict=True):
+        waiting.setdefault(joint, set()).add(clique)
+    marginals: dict[Clique, Marginal] = {}
+    for joint, parts in waiting.items():
+        counted = _count_joint(records, joint)  # only one joint at a time is in memory
+        marginals.update((clique, counted.project(clique)) for clique in parts)
+    return tuple(marginals[clique] for clique in cliques)
+
+
+def _count_joint(records: Records, joint: Clique) -> Marginal:
+    """The exact marginal of one clique, in one pass over its columns."""
+    domain = records.domain.project(joint)
+    counts = kernels.count([records[name] for name in joint], domain.shape) if joint else np.array(len(records))
+    return Marginal(domain, counts.reshape(domain.shape))
 
 
 def plan(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, ...]:
@@ -36,29 +46,38 @@ def plan(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, ...]:
     Greedy: the largest table that is still open starts a joint, which takes in the columns that cover most open tables
     while it has at most `JOINT_CELLS` cells. Tables that are larger than that are counted by themselves.
     """
-    wanted = {frozenset(clique) for clique in cliques}
+    wanted = {frozenset(clique): domain.cells(clique) for clique in cliques}
+    sizes = dict(domain.items())
+    still_open: dict[str, set[frozenset[str]]] = {name: set() for name in domain}  # by column: a joint looks at few
+    for clique in wanted:
+        for name in clique:
+            still_open[name].add(clique)
     home: dict[frozenset[str], Clique] = {}
-    still_open = set(wanted)
-    for start in sorted(wanted, key=lambda clique: (-domain.cells(clique), sorted(clique))):
-        if start not in still_open:
+    for start in sorted(wanted, key=lambda clique: (-wanted[clique], sorted(clique))):
+        if start in home:
             continue
         joint = set(start)
-        while (best := _best_addition(domain, joint, still_open)) is not None:
+        while (best := _best_addition(sizes, joint, still_open)) is not None:
             joint |= best
-        covered = {clique for clique in still_open if clique <= joint}
-        still_open -= covered
+        covered = {start} | {clique for name in joint for clique in still_open[name] if clique <= joint}
         home.update(dict.fromkeys(covered, domain.canonical(joint)))
+        for clique in covered:
+            for name in clique:
+                still_open[name].discard(clique)
     return tuple(home[frozenset(clique)] for clique in cliques)
 
 
-def _best_addition(domain: Domain, joint: set[str], still_open: set[frozenset[str]]) -> frozenset[str] | None:
+def _best_addition(
+    sizes: Mapping[str, int], joint: set[str], still_open: Mapping[str, set[frozenset[str]]]
+) -> frozenset[str] | None:
     """The columns that let a joint cover most further open tables per factor of growth, or None if nothing fits."""
-    cells = domain.cells(joint)
-    gains: dict[frozenset[str], int] = {}
-    for clique in still_open:
-        missing = frozenset(clique - joint)
-        if missing and len(missing) <= 2 and missing != clique and cells * domain.cells(missing) <= JOINT_CELLS:
-            gains[missing] = gains.get(missing, 0) + 1
-    if not gains:
+    room = JOINT_CELLS // prod(sizes[name] for name in joint)
+    if room < min(sizes.values(), default=1):
         return None
-    return max(gains, key=lambda missing: (gains[missing] / domain.cells(missing), sorted(missing)))
+    gains = Counter(clique - joint for clique in {clique for name in joint for clique in still_open[name]})
+    factors = {missing: prod(sizes[name] for name in missing) for missing in gains if 1 <= len(missing) <= 2}
+    return max(
+        (missing for missing, factor in factors.items() if factor <= room),
+        key=lambda missing: (gains[missing] / factors[missing], sorted(missing)),
+        default=None,
+    )

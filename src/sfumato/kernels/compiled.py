@@ -10,19 +10,28 @@ from numpy.typing import NDArray
 
 from sfumato.kernels._compiled import ffi, lib
 
+SMALL = 1 << 16
+"""Cells of a table whose cell numbers fit in 16 bits, which halves the work of counting it."""
+
 
 def count(columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> NDArray[np.int64]:
     """Number of rows in each cell of the table over `columns`, cells in row-major order."""
     columns = [np.ascontiguousarray(column) for column in columns]
-    counts = np.zeros(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64)
-    lib.sfumato_count(
+    cells = int(np.prod(sizes, dtype=np.int64))
+    rows = (
         ffi.new("void *[]", [ffi.cast("void *", column.ctypes.data) for column in columns]),
         ffi.new("int32_t[]", [column.itemsize for column in columns]),
         ffi.new("uint32_t[]", _strides(sizes)),
         len(columns),
         len(columns[0]),
-        _pointer("int64_t *", counts),
     )
+    counts = np.zeros(cells, dtype=np.int64)
+    if cells > SMALL:
+        lib.sfumato_count(*rows, _pointer("int64_t *", counts))
+        return counts
+    odd = np.zeros(cells, dtype=np.int64)
+    lib.sfumato_count_small(*rows, _pointer("int64_t *", counts), _pointer("int64_t *", odd))
+    counts += odd
     return counts
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 1 << 17  # rows per block: 64-bit cell numbers of one block fit in the second-level cache
+BLOCK = 1 << 17  # rows per block: its 1 MB of 64-bit cell numbers does not leave the cache
 
 
 def count(columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> NDArray[np.int64]:

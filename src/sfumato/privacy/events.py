@@ -31,7 +31,8 @@ class Gaussian:
     @property
     def variance(self) -> float:
         """Variance of one draw."""
-        return rounded_gaussian_variance(self.sigma)
+        # Far below sigma = 1 the noise is all but surely 0; tables are weighed by variance, which must not be.
+        return max(rounded_gaussian_variance(self.sigma), 1e-12)
 
 
 Noise = Laplace | Gaussian

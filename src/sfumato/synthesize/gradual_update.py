@@ -24,12 +24,12 @@ Array = NDArray[np.float64]
 
 
 DECAYS: dict[str, Callable[[int], float]] = {
-    "step": lambda sweep: float(0.84 ** (sweep // 20)),
-    "exponential": lambda sweep: exp(-0.008 * sweep),
-    "linear": lambda sweep: 1 / (1 + 0.02 * sweep),
-    "root": lambda sweep: 1 / sqrt(1 + 0.12 * sweep),
+    "step": lambda sweep: float(0.84 ** (sweep // 3)),
+    "exponential": lambda sweep: exp(-0.053 * sweep),
+    "linear": lambda sweep: 1 / (1 + 0.13 * sweep),
+    "root": lambda sweep: 1 / sqrt(1 + 0.8 * sweep),
 }
-"""The factor on alpha in sweep 0, 1, …; the authors found step decay best."""
+"""The factor on alpha in sweep 0, 1, …: the authors' four, with time running 20/3 times as fast as theirs."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class GradualUpdate:
 
     alpha: float = 1.0
     decay: str = "step"
-    sweeps: int = 100
+    sweeps: int = 50
 
     def __call__(self, marginals: Marginals, rows: int, rng: np.random.Generator) -> Records:
         """`rows` rows whose marginals come close to `marginals`, which must agree with each other."""

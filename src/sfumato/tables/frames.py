@@ -116,7 +116,9 @@ def _cast(array: pa.Array, column: Column, wanted: pa.DataType | None) -> pa.Arr
         if pa.types.is_timestamp(wanted) and wanted.tz is not None:
             return array.cast(pa.timestamp(wanted.unit)).cast(pa.int64()).cast(wanted)
         texts = str(wanted) in ("string", "large_string", "string_view")
-        if texts or isinstance(column, Categorical | Boolean):
+        # An integer becomes a decimal by way of its text: Arrow wants room for all of 64 bits otherwise.
+        exact = isinstance(column, Integer) and pa.types.is_decimal(wanted)
+        if texts or exact or isinstance(column, Categorical | Boolean):
             return as_text(array, column).cast(wanted)
         return array.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -43,6 +43,8 @@ def read(source: Any) -> pa.Table:
             table = _read_file(Path(source))
         case "pandas":
             table = _read_pandas(source)
+        case "polars":
+            table = source.to_arrow()
         case _:
             table = pa.table(source)
     # Metadata of files and frames may hold values, such as the categories of an enumeration.

@@ -1,0 +1,174 @@
+"""What every named method must keep, whatever its parts are."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.data.schema import Schema
+from sfumato.encode.codec import SchemaCodec
+from sfumato.errors import BudgetExceeded, SfumatoError
+from sfumato.evaluate.marginals import cliques_of, mean_total_variation
+from sfumato.fitting import fit, take_in
+from sfumato.pipeline import run
+from sfumato.privacy.budget import ApproxDP, PureDP
+from sfumato.privacy.events import Gaussian, Laplace
+from sfumato.privacy.holder import LocalHolder, Neighbours
+from sfumato.privacy.ledger import Ledger
+from sfumato.recipes import RECIPES
+
+every_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.name)
+
+
+def schema_of(columns):
+    kinds = [{"name": n, "type": "categorical", "categories": [str(v) for v in range(k)]} for n, k in columns.items()]
+    return Schema.parse({"name": "test", "columns": kinds})
+
+
+def table_of(columns, rows, seed=0):
+    """A chain of dependent columns."""
+    rng = np.random.default_rng(seed)
+    made, last = {}, rng.integers(0, 2**20, rows)
+    for name, size in columns.items():
+        last = np.where(rng.random(rows) < 0.8, last, rng.integers(0, 2**20, rows))
+        made[name] = pa.array((last % size).astype(str).tolist(), pa.string())
+    return pa.table(made)
+
+
+COLUMNS = {"a": 4, "b": 3, "c": 5, "d": 2, "e": 6}
+
+
+def budget_for(recipe, epsilon=3):
+    return PureDP(epsilon) if recipe.guarantee == "epsilon" else ApproxDP(epsilon, "1e-6")
+
+
+def fit_with(recipe, table, schema, epsilon=3):
+    delta = None if recipe.guarantee == "epsilon" else "1e-6"
+    return fit(table, schema, epsilon=epsilon, delta=delta, method=recipe.name)
+
+
+@every_recipe
+def test_the_whole_budget_is_spent_and_no_more(recipe):
+    holder, ledger = take_in(table_of(COLUMNS, 3000), schema_of(COLUMNS), budget_for(recipe))
+    run(recipe, holder, ledger)
+    assert 0 <= ledger.left < ledger.budget.total.amount * Fraction(1, 10**5)
+
+
+@every_recipe
+def test_a_ledger_with_too_little_left_stops_the_run(recipe):
+    records = SchemaCodec(schema_of(COLUMNS)).encode(table_of(COLUMNS, 500))
+    ledger = Ledger(budget_for(recipe), "test")
+    holder = LocalHolder(records, Neighbours(), ledger)
+    share = ledger.budget.total
+    noise = share.laplace(holder.neighbours.marginal) if share.unit == "epsilon" else share.gaussian(holder.neighbours.marginal)
+    holder.measure([("a",)], [noise])
+    with pytest.raises(BudgetExceeded):
+        run(recipe, holder, ledger)
+
+
+class NearlyNoiseless(LocalHolder):
+    """Answers exactly; for tests of what is left when noise is taken away."""
+
+    def _draw(self, noise: Laplace | Gaussian, size: int):
+        return np.zeros(size, dtype=np.int64)
+
+
+@every_recipe
+def test_without_noise_the_tables_come_back(recipe):
+    schema, table = schema_of(COLUMNS), table_of(COLUMNS, 40_000)
+    real = SchemaCodec(schema).encode(table)
+    ledger = Ledger(budget_for(recipe, 1000), "test")
+    model = run(recipe, NearlyNoiseless(real, Neighbours(), ledger), ledger)
+    rng = np.random.default_rng(0)
+    synthetic = model.recoding.decode(recipe.synthesize(model.marginals, len(real), rng), rng)
+    assert model.marginals.rows == 40_000
+    assert mean_total_variation(real, synthetic, cliques_of(real.domain, 1)) < 0.003
+    assert mean_total_variation(real, synthetic, cliques_of(real.domain, 2)) < 0.02
+    assert mean_total_variation(real, synthetic, cliques_of(real.domain, 3)) < 0.05
+
+
+ODD_TABLES = {
+    "no rows": ({"a": 3, "b": 2}, 0),
+    "one row": ({"a": 3, "b": 2}, 1),
+    "one column": ({"a": 3}, 500),
+    "one column, one value": ({"a": 1}, 10),
+    "constant columns": ({"a": 1, "b": 1, "c": 4}, 300),
+    "two thousand categories": ({"a": 2000, "b": 3}, 4000),
+    "many columns": ({f"c{i}": 2 for i in range(30)}, 500),
+}
+
+
+@every_recipe
+@pytest.mark.parametrize("odd", ODD_TABLES)
+def test_odd_but_legal_tables_work(recipe, odd):
+    columns, rows = ODD_TABLES[odd]
+    release = fit_with(recipe, table_of(columns, rows), schema_of(columns))
+    sample = release.sample(50, seed=1)
+    assert sample.num_rows == 50
+    assert sample.column_names == list(columns)
+
+
+@every_recipe
+@pytest.mark.parametrize("epsilon", ["0.0001", "0.01", "100", "10000"])
+def test_any_epsilon_works(recipe, epsilon):
+    release = fit_with(recipe, table_of(COLUMNS, 400), schema_of(COLUMNS), epsilon)
+    assert release.ledger.guarantee["epsilon"] <= float(epsilon)
+    assert release.sample(20).num_rows == 20
+
+
+@every_recipe
+def test_control_flow_depends_on_the_rows_only_through_noisy_answers(recipe):
+    # The same noise on neighbouring tables: every event, every table and every shape must be the same.
+    schema, table = schema_of(COLUMNS), table_of(COLUMNS, 800)
+
+    class Replayed(LocalHolder):
+        answers = None  # recorded on the first table, replayed on the second
+
+        def measure(self, cliques, noises):
+            found = super().measure(cliques, noises)
+            return self._replay(("measure", tuple(cliques)), found)
+
+        def dependence(self, pairs, noise):
+            return self._replay(("dependence", tuple(pairs)), super().dependence(pairs, noise))
+
+        def through(self, codec):
+            return Replayed(codec.encode(self._records), self.neighbours, self._ledger, self._entropy)
+
+        def _replay(self, question, answer):
+            if recording:
+                tape.append((question, answer))
+                return answer
+            asked, recorded = tape.pop(0)
+            assert asked == question
+            return recorded
+
+    tape, statements, recording = [], [], True
+    for rows in (table, table.slice(1)):
+        ledger = Ledger(budget_for(recipe), "test")
+        run(recipe, Replayed(SchemaCodec(schema).encode(rows), Neighbours(), ledger), ledger)
+        statements.append(ledger.statement())
+        recording = False
+    assert tape == []
+    assert statements[0] == statements[1]
+
+
+@every_recipe
+def test_values_outside_the_domain_change_nothing_in_the_release(recipe):
+    columns = [{"name": "a", "type": "categorical", "categories": ["x", "y"], "other": "y"}]
+    columns.append({"name": "b", "type": "integer", "min": 0, "max": 9, "outside": "clip"})
+    schema = Schema.parse({"name": "test", "columns": columns})
+    table = pa.table({"a": ["x", "y", "never seen before"] * 50, "b": [1, 2, 10**9] * 50})
+    release = fit_with(recipe, table, schema)
+    sample = release.sample(200)
+    assert set(sample["a"].to_pylist()) <= {"x", "y"}
+    assert all(0 <= value <= 9 for value in sample["b"].to_pylist())
+
+
+def test_the_list_of_methods_is_complete_and_named():
+    import sfumato
+
+    assert list(sfumato.methods()) == list(RECIPES)
+    assert all(name == recipe.name for name, recipe in RECIPES.items())
+    with pytest.raises(SfumatoError, match="method 'magic' is unknown; known methods are privsyn"):
+        fit(pa.table({"a": ["0"]}), schema_of({"a": 1}), epsilon=1, method="magic")
