@@ -2,8 +2,9 @@
 
     python benchmarks/privsyn.py --data FOLDER [--repeats 3] [--rows 1000000] [--out FILE.json]
 
-FOLDER holds adult.csv.gz and adult.schema.json. Tables are compared in the bins of the schema; 80 % of the rows are used
-(seed 0), all 105 two-way and 300 random three-way tables. Noise is never seeded, so figures move a little between runs.
+FOLDER holds adult.csv.gz and adult.schema.json. Tables are compared in the bins of the schema; 80 % of the rows are
+used (seed 0): all 105 two-way and 300 random three-way tables. Noise is never seeded, so figures move a little
+between runs.
 """
 
 import argparse
@@ -53,7 +54,7 @@ def synthesize(recipe: Recipe, table: pa.Table, schema: Schema, epsilon: str) ->
     """Synthetic rows in the codes of the schema, the CPU seconds they took, and how many tables were measured."""
     started = process_time()
     holder, ledger = take_in(table, schema, ApproxDP(epsilon, DELTA))
-    model = run(recipe, holder, ledger)
+    model = run(recipe, holder, schema, ledger)
     rng = np.random.default_rng()
     records = model.recoding.decode(recipe.synthesize(model.marginals, model.marginals.rows, rng), rng)
     return records, process_time() - started, len(model.measurements)

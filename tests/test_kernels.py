@@ -97,3 +97,45 @@ def test_every_row_of_a_cell_is_equally_likely_to_be_copied(kernel):
 def test_compiled_kernels_were_built_here():
     # The package works without them, but this project's own tests must cover them.
     assert kernels.COMPILED
+
+
+def pulled(rows=3000):
+    """Independent columns, and tables that ask for dependence between them."""
+    rng = np.random.default_rng(4)
+    table = np.stack([rng.integers(0, size, rows) for size in (4, 4, 3)]).astype(np.uint32)
+    columns, sizes = [[0, 1], [1, 2]], [[4, 4], [4, 3]]
+    wanted = np.concatenate([(np.eye(4) * rows / 4).ravel(), np.full(12, rows / 12)])
+    return table, columns, sizes, wanted
+
+
+def excess_of(kernel, table, columns, sizes, wanted):
+    counts = [kernel.locate(table, c, s)[1] for c, s in zip(columns, sizes, strict=True)]
+    return (np.concatenate(counts) - wanted).astype(np.float32)
+
+
+@both
+def test_swaps_bring_tables_nearer_and_keep_every_column_as_it_is(kernel):
+    table, columns, sizes, wanted = pulled()
+    before = table.copy()
+    excess = excess_of(kernel, table, columns, sizes, wanted)
+    error = (excess.astype(float) ** 2).sum()
+    made = kernel.swap(table, columns, sizes, excess, 200_000, np.random.default_rng(0))
+    assert made > 100
+    assert np.array_equal(np.sort(table, axis=1), np.sort(before, axis=1))
+    assert np.allclose(excess, excess_of(kernel, table, columns, sizes, wanted), atol=1e-2)  # the books are right
+    assert (excess.astype(float) ** 2).sum() < 0.05 * error
+    assert (table[0] == table[1]).mean() > 0.85  # the tables ask for column 0 = column 1
+
+
+@both
+def test_swaps_stop_at_the_best_table(kernel):
+    table = np.tile(np.arange(4, dtype=np.uint32), (2, 50))
+    excess = np.zeros(16, dtype=np.float32)
+    assert kernel.swap(table, [[0, 1]], [[4, 4]], excess, 5000, np.random.default_rng(0)) == 0
+    assert (table[0] == table[1]).all()
+
+
+@both
+def test_one_row_has_no_partner_to_swap_with(kernel):
+    table = np.zeros((2, 1), dtype=np.uint32)
+    assert kernel.swap(table, [[0, 1]], [[2, 2]], np.zeros(4, dtype=np.float32), 10, np.random.default_rng(0)) == 0

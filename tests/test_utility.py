@@ -1,9 +1,9 @@
 """Is the output like the input? Public codes of these methods fail here while all their other tests pass."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 
-import json
 import numpy as np
 import pytest
 
@@ -37,7 +37,7 @@ def real(survey):
 def errors(recipe, survey, real, epsilon):
     """Mean total variation distance of all one- and two-way and 200 three-way tables, in the bins of the schema."""
     holder, ledger = take_in(survey, SCHEMA, ApproxDP(epsilon, "1e-9"))
-    model = run(recipe, holder, ledger)
+    model = run(recipe, holder, SCHEMA, ledger)
     rng = np.random.default_rng(0)
     synthetic = model.recoding.decode(recipe.synthesize(model.marginals, model.marginals.rows, rng), rng)
     return np.array([mean_total_variation(real, synthetic, cliques_of(real.domain, k, 200)) for k in (1, 2, 3)])

@@ -45,7 +45,7 @@ def fit(
     check_observed(schema, accept_observed_domain)
     progress("read")
     holder, ledger = take_in(data, schema, budget)
-    model = run(recipe, holder, ledger, progress)
+    model = run(recipe, holder, schema, ledger, progress)
     statement = ledger.statement()
     statement.verify()
     return Release(method, schema, statement, model, tables.kind_of(data), tables.types_of(data, schema))

@@ -18,6 +18,7 @@ from sfumato.data.marginal import Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
 from sfumato.data.records import Records
+from sfumato.data.schema import Schema
 from sfumato.errors import BudgetError
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
@@ -27,7 +28,7 @@ from sfumato.privacy.ledger import Ledger
 class Encode(Protocol):
     """Stage 1: learn a coding of the columns, and hand over what was measured for it."""
 
-    def __call__(self, holder: Holder, share: Share) -> tuple[Recoding, tuple[Measurement, ...]]:
+    def __call__(self, holder: Holder, schema: Schema, share: Share) -> tuple[Recoding, tuple[Measurement, ...]]:
         """The recoding, and noisy tables over the codes of the schema."""
         ...
 
@@ -104,7 +105,9 @@ class Model:
 Progress = Callable[[str], None]
 
 
-def run(recipe: Recipe, holder: Holder, ledger: Ledger, progress: Progress = lambda stage: None) -> Model:
+def run(
+    recipe: Recipe, holder: Holder, schema: Schema, ledger: Ledger, progress: Progress = lambda stage: None
+) -> Model:
     """Spend the ledger's budget on the rows of `holder` as the recipe says."""
     shares = {
         stage: Share(ledger.budget.total.unit, ledger.budget.total.amount * part)
@@ -113,7 +116,7 @@ def run(recipe: Recipe, holder: Holder, ledger: Ledger, progress: Progress = lam
 
     progress("encode")
     ledger.stage = "encode"
-    recoding, one_way = recipe.encode(holder, shares["encode"])
+    recoding, one_way = recipe.encode(holder, schema, shares["encode"])
     holder = holder.through(recoding)
 
     progress("select")

@@ -118,7 +118,7 @@ def read_model(folder: Path, schema: Schema) -> Model:
     index = read_json(folder / "marginals" / "index.json")
     try:
         recoding = Recoding.from_dict(SchemaCodec(schema).domain, description["merged"])
-        with np.load(folder / "model" / "tables.npz", allow_pickle=False) as arrays:
+        with (folder / "model" / "tables.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             tables = tuple(
                 Marginal(recoding.domain.project(columns), arrays[str(number)])
                 for number, columns in enumerate(description["tables"])

@@ -51,7 +51,7 @@ def fit_with(recipe, table, schema, epsilon=3):
 @every_recipe
 def test_the_whole_budget_is_spent_and_no_more(recipe):
     holder, ledger = take_in(table_of(COLUMNS, 3000), schema_of(COLUMNS), budget_for(recipe))
-    run(recipe, holder, ledger)
+    run(recipe, holder, schema_of(COLUMNS), ledger)
     assert 0 <= ledger.left < ledger.budget.total.amount * Fraction(1, 10**5)
 
 
@@ -61,10 +61,14 @@ def test_a_ledger_with_too_little_left_stops_the_run(recipe):
     ledger = Ledger(budget_for(recipe), "test")
     holder = LocalHolder(records, Neighbours(), ledger)
     share = ledger.budget.total
-    noise = share.laplace(holder.neighbours.marginal) if share.unit == "epsilon" else share.gaussian(holder.neighbours.marginal)
+    noise = (
+        share.laplace(holder.neighbours.marginal)
+        if share.unit == "epsilon"
+        else share.gaussian(holder.neighbours.marginal)
+    )
     holder.measure([("a",)], [noise])
     with pytest.raises(BudgetExceeded):
-        run(recipe, holder, ledger)
+        run(recipe, holder, schema_of(COLUMNS), ledger)
 
 
 class NearlyNoiseless(LocalHolder):
@@ -79,7 +83,7 @@ def test_without_noise_the_tables_come_back(recipe):
     schema, table = schema_of(COLUMNS), table_of(COLUMNS, 40_000)
     real = SchemaCodec(schema).encode(table)
     ledger = Ledger(budget_for(recipe, 1000), "test")
-    model = run(recipe, NearlyNoiseless(real, Neighbours(), ledger), ledger)
+    model = run(recipe, NearlyNoiseless(real, Neighbours(), ledger), schema, ledger)
     rng = np.random.default_rng(0)
     synthetic = model.recoding.decode(recipe.synthesize(model.marginals, len(real), rng), rng)
     assert model.marginals.rows == 40_000
@@ -146,7 +150,7 @@ def test_control_flow_depends_on_the_rows_only_through_noisy_answers(recipe):
     tape, statements, recording = [], [], True
     for rows in (table, table.slice(1)):
         ledger = Ledger(budget_for(recipe), "test")
-        run(recipe, Replayed(SchemaCodec(schema).encode(rows), Neighbours(), ledger), ledger)
+        run(recipe, Replayed(SchemaCodec(schema).encode(rows), Neighbours(), ledger), schema, ledger)
         statements.append(ledger.statement())
         recording = False
     assert tape == []

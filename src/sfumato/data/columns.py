@@ -41,6 +41,11 @@ class Categorical(ColumnBase):
     other: Text | None = None
 
     @property
+    def is_ordered(self) -> bool:
+        """Whether neighbouring codes of this column are alike."""
+        return self.ordered
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The value of each code: the categories, then `other` if it is not one of them."""
         if self.other is None or self.other in self.categories:
@@ -63,6 +68,11 @@ class Boolean(ColumnBase):
     type: Literal["boolean"]
     true_values: Annotated[tuple[Text, ...], Field(min_length=1)] = ("true", "True")
     false_values: Annotated[tuple[Text, ...], Field(min_length=1)] = ("false", "False")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Two values have no order worth the name."""
+        return False
 
     def holds(self, text: str) -> bool:
         """Whether `text` is a value of the declared domain."""

@@ -83,6 +83,11 @@ class ColumnBase(BaseModel):
     note: Text | None = None
     binned_from: dict[str, Any] | None = None
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether neighbouring codes of this column are alike."""
+        return True
+
     @model_validator(mode="before")
     @classmethod
     def _default_null_values(cls, keys: Any) -> Any:

@@ -6,47 +6,86 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.marginal import Measurement
 from sfumato.data.recoding import Merging, Recoding
+from sfumato.data.schema import Schema
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 
 
 @dataclass(frozen=True)
 class RareValues:
-    """Measure every column once; values below `sigmas` standard deviations of the noise are merged into one.
+    """Measure every column once; values below `sigmas` standard deviations of the noise are merged.
 
-    The share is split in proportion to cells^(2/3), which minimises the sum of expected L1 errors.
-
-    If the merged values together are still below the threshold they are given up: their rows count with the column's
-    most frequent value, and no synthetic row gets them.
+    The share is split in proportion to cells^(2/3), which minimises the sum of expected L1 errors. Rare values of a
+    column without order are merged into one; if even their sum does not stand out, they are given up: their rows count
+    with the most frequent value, and no synthetic row gets them. In an ordered column, rare values are merged with
+    their neighbours.
     """
 
     sigmas: float = 3.0
 
-    def __call__(self, holder: Holder, share: Share) -> tuple[Recoding, tuple[Measurement, ...]]:
+    def __call__(self, holder: Holder, schema: Schema, share: Share) -> tuple[Recoding, tuple[Measurement, ...]]:
         """The recoding, and the noisy one-way tables it was learned from (over the codes of the schema)."""
         parts = share.split([size ** (2 / 3) for size in holder.domain.shape])
         noises = [part.gaussian(holder.neighbours.marginal) for part in parts]
         measured = holder.measure([(name,) for name in holder.domain.names], noises)
-        return Recoding(holder.domain, tuple(merge_rare(one, self.sigmas) for one in measured)), measured
+        mergings = []
+        for one in measured:
+            column = schema[one.clique[0]]
+            ordered = holder.domain[column.name] - column.nullable if column.is_ordered else 0
+            mergings.append(merge_rare(one, self.sigmas, ordered))
+        return Recoding(holder.domain, tuple(mergings)), measured
 
 
-def merge_rare(measurement: Measurement, sigmas: float) -> Merging:
-    """The merging of one column that its noisy table asks for."""
+def merge_rare(measurement: Measurement, sigmas: float, ordered: int = 0) -> Merging:
+    """The merging of one column that its noisy table asks for; its first `ordered` codes have an order."""
     counts = np.asarray(measurement.marginal.counts, dtype=np.float64)
-    threshold = sigmas * sqrt(measurement.variance)
-    rare = counts < threshold
-    if not rare.any():
-        return Merging.identity(len(counts))
-    to = np.cumsum(~rare) - 1
-    weight = np.where(rare, counts.clip(min=0), 1.0)
-    if rare.all() or counts[rare].sum() >= threshold:
-        to[rare] = np.count_nonzero(~rare)
-        if weight[rare].sum() == 0:
-            weight[rare] = 1.0
-    else:
-        to[rare] = to[np.argmax(counts)]
+    stands_out = _Threshold(counts, sigmas * sqrt(measurement.variance))
+    groups = _neighbours(ordered, stands_out)
+    rest = range(ordered, len(counts))
+    groups += [[code] for code in rest if stands_out([code])]
+    rare = [code for code in rest if not stands_out([code])]
+    weight = counts.clip(min=0)
+    if rare and (stands_out(rare) or not groups):
+        groups.append(rare)
+    elif rare:
         weight[rare] = 0.0
+        max(groups, key=lambda group: counts[group].sum()).extend(rare)
+    to = np.empty(len(counts), dtype=np.int64)
+    for coarse, group in enumerate(groups):
+        to[group] = coarse
+        if not weight[group].any():
+            weight[group] = 1.0
     return Merging(to, weight)
+
+
+@dataclass(frozen=True)
+class _Threshold:
+    """Whether the sum of some noisy counts stands out of its own noise."""
+
+    counts: NDArray[np.float64]
+    one: float
+
+    def __call__(self, codes: list[int]) -> bool:
+        return bool(self.counts[codes].sum() >= self.one * sqrt(len(codes)))
+
+
+def _neighbours(codes: int, stands_out: _Threshold) -> list[list[int]]:
+    """Cut 0 … codes - 1 into runs that stand out: a frequent code by itself, rare ones with their neighbours."""
+    runs: list[list[int]] = []
+    for code in range(codes):
+        if not runs or stands_out(runs[-1]) or stands_out([code]):
+            runs.append([])
+        runs[-1].append(code)
+    kept: list[list[int]] = []
+    weak: list[int] = []  # codes at the start, before anything stands out
+    for run in runs:
+        if stands_out(run):
+            kept.append(weak + run)
+            weak = []
+        else:
+            (kept[-1] if kept else weak).extend(run)
+    return [*kept, weak] if weak else kept

@@ -15,6 +15,10 @@ void sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *colum
                   const uint32_t *sizes, int32_t k, int64_t cells, const uint32_t *cell, const int64_t *counts,
                   const int64_t *leave, const int64_t *replace, const int64_t *duplicate, uint64_t *state,
                   uint32_t *order, uint32_t *freed, int64_t *start);
+int64_t sfumato_swap(uint32_t *table, int64_t rows, int32_t d, const int32_t *table_start, const int32_t *table_column,
+                     const uint32_t *table_stride, const int64_t *offset, const int32_t *in_start,
+                     const int32_t *in_table, const uint32_t *in_stride, float *excess, int64_t proposals,
+                     uint64_t *state, int64_t *touched);
 """
 
 builder = FFI()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,9 @@ SMALL = 1 << 16
 def count(columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> NDArray[np.int64]:
     """Number of rows in each cell of the table over `columns`, cells in row-major order."""
     columns = [np.ascontiguousarray(column) for column in columns]
-    cells = int(np.prod(sizes, dtype=np.int64))
+    cells = prod(sizes)
     rows = (
-        ffi.new("void *[]", [ffi.cast("void *", column.ctypes.data) for column in columns]),
+        ffi.new("void *[]", [ffi.from_buffer(column) for column in columns]),
         ffi.new("int32_t[]", [column.itemsize for column in columns]),
         ffi.new("uint32_t[]", _strides(sizes)),
         len(columns),
@@ -40,7 +42,7 @@ def locate(
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The cell of every row of a column-major table, and the number of rows in each cell."""
     cell = np.empty(table.shape[1], dtype=np.uint32)
-    counts = np.zeros(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64)
+    counts = np.zeros(prod(sizes), dtype=np.int64)
     lib.sfumato_locate(
         _pointer("uint32_t *", table),
         table.shape[1],
@@ -90,9 +92,45 @@ def move(
     )
 
 
+def swap(
+    table: NDArray[np.uint32],
+    columns: Sequence[Sequence[int]],
+    sizes: Sequence[Sequence[int]],
+    excess: NDArray[np.float32],
+    proposals: int,
+    rng: np.random.Generator,
+) -> int:
+    """Swap values between random rows where that lowers the sum of squared `excess`. Changes `table`, `excess`."""
+    strides = [_strides(size) for size in sizes]
+    occurs: list[list[tuple[int, int]]] = [[] for _ in table]
+    for number, (names, steps) in enumerate(zip(columns, strides, strict=True)):
+        for name, step in zip(names, steps, strict=True):
+            occurs[name].append((number, step))
+    touched = np.empty(4 * max(1, *map(len, occurs)), dtype=np.int64)
+    state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
+    return int(
+        lib.sfumato_swap(
+            _pointer("uint32_t *", table),
+            table.shape[1],
+            table.shape[0],
+            ffi.new("int32_t[]", [0, *accumulate(map(len, columns))]),
+            ffi.new("int32_t[]", [name for names in columns for name in names]),
+            ffi.new("uint32_t[]", [step for steps in strides for step in steps]),
+            ffi.new("int64_t[]", [0, *accumulate(map(prod, sizes))]),
+            ffi.new("int32_t[]", [0, *accumulate(map(len, occurs))]),
+            ffi.new("int32_t[]", [number for found in occurs for number, _ in found]),
+            ffi.new("uint32_t[]", [step for found in occurs for _, step in found]),
+            _pointer("float *", excess),
+            proposals,
+            _pointer("uint64_t *", state),
+            _pointer("int64_t *", touched),
+        )
+    )
+
+
 def _strides(sizes: Sequence[int]) -> list[int]:
     """Distance between neighbouring codes of each column in the row-major list of cells."""
-    return [int(np.prod(sizes[position + 1 :], dtype=np.int64)) for position in range(len(sizes))]
+    return [prod(sizes[position + 1 :]) for position in range(len(sizes))]
 
 
 def _pointer(kind: str, array: NDArray[Any]) -> Any:

@@ -51,7 +51,9 @@ def move(
     A replaced row takes only the marginal's own columns from its new cell; a duplicated row becomes a copy of a random
     row that was in the cell. A cell has either `leave` or entries, never both.
     """
-    order = np.lexsort((rng.random(len(cell)), cell))
+    shuffled = rng.permutation(len(cell))
+    narrow = np.uint16 if len(counts) <= 1 << 16 else np.uint32  # a stable sort of 16-bit numbers takes linear time
+    order = shuffled[np.argsort(cell[shuffled].astype(narrow), kind="stable")]
     start = np.concatenate(([0], np.cumsum(counts)[:-1]))
     rank = np.arange(len(cell)) - np.repeat(start, counts)
     freed = rng.permutation(order[rank < np.repeat(leave, counts)])
@@ -66,3 +68,49 @@ def move(
     entered = np.repeat(np.arange(len(counts)), duplicate)
     source = order[start[entered] + (rng.random(len(entered)) * counts[entered]).astype(np.int64)]
     table[:, freed[len(rows) :]] = table[:, source]
+
+
+def swap(
+    table: NDArray[np.uint32],
+    columns: Sequence[Sequence[int]],
+    sizes: Sequence[Sequence[int]],
+    excess: NDArray[np.float32],
+    proposals: int,
+    rng: np.random.Generator,
+) -> int:
+    """Swap values between random rows where that lowers the sum of squared `excess`. Changes `table`, `excess`.
+
+    `excess` is rows minus target for every cell of every table, one table after the other. Rows are paired in
+    batches; single improvements that together do harm (they crowd into the same cells) are halved until they do none.
+    """
+    made, rows = 0, table.shape[1]
+    starts = np.concatenate(([0], np.cumsum([np.prod(size, dtype=np.int64) for size in sizes])))
+    batch = max(1, rows // 40)
+    for _ in range(0, proposals, batch):
+        column = int(rng.integers(len(table)))
+        pairs = rng.permutation(rows)[: 2 * min(batch, rows // 2)].reshape(2, -1)
+        moved = [
+            (starts[number] + locate(table[:, pairs.ravel()], names, size)[0].reshape(pairs.shape), stride)
+            for number, (names, size) in enumerate(zip(columns, sizes, strict=True))
+            if column in names
+            for stride in [int(np.prod(size[list(names).index(column) + 1 :], dtype=np.int64))]
+        ]
+        values = table[column, pairs].astype(np.int64)
+        cells = [(old, old + (values[::-1] - values) * stride) for old, stride in moved]
+        gain = np.zeros(pairs.shape[1])
+        for old, new in cells:
+            lasting = new[0] != old[1]
+            gain += lasting * (2 * (excess[old].sum(axis=0) - excess[new].sum(axis=0)) - 4)
+        chosen = np.flatnonzero(gain > 0)
+        while len(chosen):
+            trial = excess.astype(np.float64)
+            for old, new in cells:
+                np.subtract.at(trial, old[:, chosen].ravel(), 1)
+                np.add.at(trial, new[:, chosen].ravel(), 1)
+            if (trial**2).sum() < (excess.astype(np.float64) ** 2).sum():
+                excess[:] = trial
+                table[column, pairs[:, chosen]] = values[::-1, chosen]
+                made += len(chosen)
+                break
+            chosen = chosen[: len(chosen) // 2]
+    return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, sqrt
@@ -40,11 +40,15 @@ class GradualUpdate:
         alpha: how much an under-full cell may grow in the first sweep, as a part of its rows.
         decay: how alpha falls from sweep to sweep; a key of `DECAYS`.
         sweeps: how often every table is visited.
+        swaps: afterwards, how many random swaps of single values are tried for each row; a swap is made where it brings
+            the tables nearer. Gradual update ends in a balance of tables that pull at the same rows, and this goes on
+            from there.
     """
 
     alpha: float = 1.0
     decay: str = "step"
-    sweeps: int = 50
+    sweeps: int = 30
+    swaps: int = 50
 
     def __call__(self, marginals: Marginals, rows: int, rng: np.random.Generator) -> Records:
         """`rows` rows whose marginals come close to `marginals`, which must agree with each other."""
@@ -80,6 +84,7 @@ class GradualUpdate:
             alpha = self.alpha * DECAYS[self.decay](sweep)
             for number in np.argsort(-errors, kind="stable"):
                 errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng)
+        swap(part, targets, self.swaps * part.shape[1], rng)
         table[positions] = part[:, rng.permutation(part.shape[1])]
 
 
@@ -119,6 +124,19 @@ def update(table: Table, target: Target, alpha: float, replacing: bool, rng: np.
         duplicate = duplicate // 2 + (duplicate % 2) * (rng.random(len(duplicate)) < 0.5)
     kernels.move(table, target.columns, target.sizes, cell, counts, leave, enter - duplicate, duplicate, rng)
     return error
+
+
+def swap(table: Table, targets: Sequence[Target], proposals: int, rng: np.random.Generator) -> None:
+    """Try random swaps of one value between two rows; keep those that lower the squared errors of all targets."""
+    excess = [kernels.locate(table, target.columns, target.sizes)[1] - target.wanted for target in targets]
+    kernels.swap(
+        table,
+        [target.columns for target in targets],
+        [target.sizes for target in targets],
+        np.concatenate(excess).astype(np.float32),
+        proposals,
+        rng,
+    )
 
 
 def moves(

@@ -15,7 +15,7 @@ def round_counts(quotas: NDArray[np.float64], total: int, rng: np.random.Generat
     if total == 0:
         return np.zeros(len(quotas), dtype=np.int64)
     cumulative = np.cumsum(quotas if quotas.any() else np.ones(len(quotas)), dtype=np.float64)
-    edges = np.floor(cumulative * (total / cumulative[-1]) + rng.random()).astype(np.int64)
+    edges = np.floor(cumulative / cumulative[-1] * total + rng.random()).astype(np.int64)
     edges[-1] = total
     np.minimum(edges, total, out=edges)
     return np.asarray(np.diff(edges, prepend=0), dtype=np.int64)

@@ -1,0 +1,113 @@
+"""Domain, Marginal, Measurement, Records, Marginals: each invariant has a test that breaks it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sfumato.data.domain import Domain
+from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.marginals import Marginals
+from sfumato.data.records import Records, code_type
+from sfumato.errors import ModelTooLarge, SchemaError
+
+DOMAIN = Domain({"a": 2, "b": 3, "c": 4})
+
+
+def test_a_domain_refuses_double_names_and_empty_columns():
+    with pytest.raises(SchemaError, match="columns a occur twice"):
+        Domain([("a", 2), ("a", 3)])
+    with pytest.raises(SchemaError, match="column 'a' has 0 codes"):
+        Domain({"a": 0})
+
+
+def test_an_unknown_column_is_an_error_that_lists_the_known_ones():
+    with pytest.raises(SchemaError, match="column 'aeg' is not in the table; it has a, b, c"):
+        DOMAIN.project(("a", "aeg"))
+
+
+def test_too_many_cells_are_refused_with_the_columns_at_fault():
+    DOMAIN.require_cells(("b", "c"), 12)
+    with pytest.raises(ModelTooLarge, match=r"over b \(3\), c \(4\) has 12 cells; at most 11 are allowed"):
+        DOMAIN.require_cells(("b", "c"), 11)
+
+
+def test_canonical_order_is_that_of_the_domain():
+    assert DOMAIN.canonical({"c", "a"}) == ("a", "c")
+    assert DOMAIN.project(("c", "a")).names == ("c", "a")
+
+
+def test_a_marginal_refuses_counts_of_another_shape_or_kind():
+    with pytest.raises(SchemaError, match=r"shape \(3, 2\)"):
+        Marginal(DOMAIN.project(("a", "b")), np.zeros((3, 2)))
+    with pytest.raises(SchemaError, match="integers or floats"):
+        Marginal(Domain({"a": 1}), np.array(["x"]))
+
+
+def test_a_marginal_never_changes():
+    counts = np.array([1, 2])
+    table = Marginal(Domain({"a": 2}), counts)
+    counts[0] = 99
+    assert table.counts.tolist() == [1, 2]
+    with pytest.raises(ValueError, match="read-only"):
+        table.counts[0] = 5
+
+
+@given(st.permutations("abc"), st.integers(0, 3))
+def test_projection_sums_the_other_columns_and_orders_axes_as_asked(names, keep):
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 9, DOMAIN.shape)
+    asked = tuple(names[:keep])
+    table = Marginal(DOMAIN, counts).project(asked)
+    assert table.clique == asked
+    expected = np.zeros(table.domain.shape, dtype=int)
+    for cell in np.ndindex(DOMAIN.shape):
+        expected[tuple(cell["abc".index(name)] for name in asked)] += counts[cell]
+    assert np.array_equal(table.counts, expected)
+
+
+def test_a_measurement_needs_noise():
+    table = Marginal(Domain({"a": 1}), np.array([3]))
+    for variance in (0.0, -1.0, float("nan")):
+        with pytest.raises(SchemaError, match="noise variance"):
+            Measurement(table, variance)
+
+
+@pytest.mark.parametrize(("size", "kind"), [(1, np.uint8), (256, np.uint8), (257, np.uint16), (65_537, np.uint32)])
+def test_codes_take_as_little_room_as_possible(size, kind):
+    assert code_type(size) is kind
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([np.array([0]), np.array([0])], "2 columns of codes"),
+        ([np.array([0]), np.array([0, 1]), np.array([0])], "different lengths"),
+        ([np.array([2]), np.array([0]), np.array([0])], "column 'a' must lie in 0 … 1"),
+        ([np.array([0]), np.array([-1]), np.array([0])], "column 'b' must lie in 0 … 2"),
+        ([np.array([0.5]), np.array([0]), np.array([0])], "vector of integers"),
+    ],
+)
+def test_records_refuse_what_is_no_code(columns, message):
+    with pytest.raises(SchemaError, match=message):
+        Records(DOMAIN, columns)
+
+
+def test_records_do_not_print_their_number_and_never_change():
+    records = Records(Domain({"a": 2}), [np.array([0, 1] * 60)])
+    assert "120" not in repr(records)
+    with pytest.raises(ValueError, match="read-only"):
+        records["a"][0] = 1
+
+
+def test_marginals_answer_from_the_smallest_table_and_refuse_what_none_holds():
+    one = Marginal(DOMAIN.project(("a",)), np.array([1, 9]))
+    two = Marginal(DOMAIN.project(("a", "b")), np.full((2, 3), 2))
+    both = Marginals(DOMAIN, (two, one))
+    assert both.project(("a",)).counts.tolist() == [1, 9]
+    assert both.project(("b",)).counts.tolist() == [4, 4, 4]
+    assert both.rows == 11
+    with pytest.raises(SchemaError, match="no table contains a, c together"):
+        both.project(("a", "c"))
+    with pytest.raises(SchemaError, match="does not fit"):
+        Marginals(Domain({"a": 3}), (one,))
