@@ -26,6 +26,7 @@ from rich.table import Table
 from sfumato import tables
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
+from sfumato.data.selection import Selection
 from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import take_in
@@ -37,7 +38,7 @@ INDEPENDENT = replace(
     PRIVSYN,
     name="independent columns",
     shares={"encode": Fraction(1), "select": Fraction(0), "measure": Fraction(0)},
-    select=lambda holder, share: (),
+    select=lambda holder, share: Selection(()),
 )
 DELTA = "1e-9"
 
@@ -56,7 +57,7 @@ def synthesize(recipe: Recipe, table: pa.Table, schema: Schema, epsilon: str) ->
     holder, ledger = take_in(table, schema, ApproxDP(epsilon, DELTA))
     model = run(recipe, holder, schema, ledger)
     rng = np.random.default_rng()
-    records = model.recoding.decode(recipe.synthesize(model.marginals, model.marginals.rows, rng), rng)
+    records = model.recoding.decode(recipe.synthesize(model.marginals, model.selection, model.marginals.rows, rng), rng)
     return records, process_time() - started, len(model.measurements)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.data.schema import Schema
+from sfumato.data.selection import Selection
 from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import take_in
@@ -20,7 +21,7 @@ SCHEMA = Schema.parse(json.loads(survey_schema_text()))
 INDEPENDENT = replace(
     PRIVSYN,
     shares={"encode": Fraction(1), "select": Fraction(0), "measure": Fraction(0)},
-    select=lambda holder, share: (),
+    select=lambda holder, share: Selection(()),
 )
 
 
@@ -39,7 +40,9 @@ def errors(recipe, survey, real, epsilon):
     holder, ledger = take_in(survey, SCHEMA, ApproxDP(epsilon, "1e-9"))
     model = run(recipe, holder, SCHEMA, ledger)
     rng = np.random.default_rng(0)
-    synthetic = model.recoding.decode(recipe.synthesize(model.marginals, model.marginals.rows, rng), rng)
+    synthetic = model.recoding.decode(
+        recipe.synthesize(model.marginals, model.selection, model.marginals.rows, rng), rng
+    )
     return np.array([mean_total_variation(real, synthetic, cliques_of(real.domain, k, 200)) for k in (1, 2, 3)])
 
 

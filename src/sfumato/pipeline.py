@@ -19,6 +19,7 @@ from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
+from sfumato.data.selection import Selection
 from sfumato.errors import BudgetError
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
@@ -36,8 +37,8 @@ class Encode(Protocol):
 class Select(Protocol):
     """Stage 2: choose the tables to measure."""
 
-    def __call__(self, holder: Holder, share: Share) -> tuple[Clique, ...]:
-        """The cliques to measure."""
+    def __call__(self, holder: Holder, share: Share) -> Selection:
+        """The cliques to measure, and how they hang together."""
         ...
 
 
@@ -52,7 +53,7 @@ class Measure(Protocol):
 class Reconcile(Protocol):
     """Stage 4: make noisy tables agree."""
 
-    def __call__(self, domain: Domain, measurements: Sequence[Measurement]) -> Marginals:
+    def __call__(self, domain: Domain, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
         """Tables that agree with each other."""
         ...
 
@@ -60,7 +61,7 @@ class Reconcile(Protocol):
 class Synthesize(Protocol):
     """Stage 5: rows again."""
 
-    def __call__(self, marginals: Marginals, rows: int, rng: np.random.Generator) -> Records:
+    def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """Rows whose marginals come close to the given ones."""
         ...
 
@@ -98,6 +99,7 @@ class Model:
     """What a run learned, free of rows: it can be sampled for ever."""
 
     recoding: Recoding
+    selection: Selection
     measurements: tuple[Measurement, ...]
     marginals: Marginals
 
@@ -121,15 +123,15 @@ def run(
 
     progress("select")
     ledger.stage = "select"
-    cliques = recipe.select(holder, shares["select"])
+    selection = recipe.select(holder, shares["select"])
 
     progress("measure")
     ledger.stage = "measure"
-    measured = recipe.measure(holder, cliques, shares["measure"])
+    measured = recipe.measure(holder, selection.cliques, shares["measure"])
 
     # ------------- below this line nothing can see private rows -------------
     progress("reconcile")
     ledger.stage = "reconcile"
     ledger.note("make the noisy tables agree", "post-processing of noisy tables")
-    marginals = recipe.reconcile(recoding.domain, [*map(recoding.merge, one_way), *measured])
-    return Model(recoding, (*one_way, *measured), marginals)
+    marginals = recipe.reconcile(recoding.domain, [*map(recoding.merge, one_way), *measured], selection)
+    return Model(recoding, selection, (*one_way, *measured), marginals)

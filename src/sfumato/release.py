@@ -69,7 +69,8 @@ class Release:
             raise DataError(f"{rows} rows were asked for; give 0 or more")
         rng = np.random.default_rng(seed)
         # Methods that fit rows to tables need enough rows to fit; a small sample is drawn from a larger fit.
-        fitted = recipe_named(self.method).synthesize(self.model.marginals, max(rows, min(self.rows, ENOUGH_ROWS)), rng)
+        fitted_rows = max(rows, min(self.rows, ENOUGH_ROWS))
+        fitted = recipe_named(self.method).synthesize(self.model.marginals, self.model.selection, fitted_rows, rng)
         records = fitted.take(rng.permutation(len(fitted))[:rows])
         return SchemaCodec(self.schema).decode(self.model.recoding.decode(records, rng), rng)
 

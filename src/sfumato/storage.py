@@ -27,6 +27,7 @@ from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
 from sfumato.data.schema import Schema
+from sfumato.data.selection import Selection
 from sfumato.encode.codec import SchemaCodec
 from sfumato.encode.labels import labels
 from sfumato.errors import ReleaseError, SfumatoError
@@ -106,7 +107,11 @@ def write_model(folder: Path, model: Model, schema: Schema) -> None:
     (folder / "model").mkdir()
     write_json(
         folder / "model" / "model.json",
-        {"merged": model.recoding.to_dict(), "tables": [list(clique) for clique in model.marginals.cliques]},
+        {
+            "merged": model.recoding.to_dict(),
+            "selection": model.selection.to_dict(),
+            "tables": [list(clique) for clique in model.marginals.cliques],
+        },
     )
     arrays = {str(number): table.counts for number, table in enumerate(model.marginals.tables)}
     np.savez_compressed(folder / "model" / "tables.npz", allow_pickle=False, **arrays)
@@ -123,12 +128,13 @@ def read_model(folder: Path, schema: Schema) -> Model:
                 Marginal(recoding.domain.project(columns), arrays[str(number)])
                 for number, columns in enumerate(description["tables"])
             )
+        selection = Selection.from_dict(description["selection"])
         measurements = tuple(_read_measurement(folder / "marginals", entry, recoding) for entry in index)
     except SfumatoError:
         raise
     except Exception as problem:  # any broken file, of any of these formats, is one kind of error for the user
         raise ReleaseError(f"the release in {str(folder)!r} is damaged: {type(problem).__name__}") from None
-    return Model(recoding, measurements, Marginals(recoding.domain, tables))
+    return Model(recoding, selection, measurements, Marginals(recoding.domain, tables))
 
 
 def _published(measurement: Measurement, recoding: Recoding, schema: Schema, raw: bool) -> pa.Table:

@@ -85,7 +85,7 @@ def test_without_noise_the_tables_come_back(recipe):
     ledger = Ledger(budget_for(recipe, 1000), "test")
     model = run(recipe, NearlyNoiseless(real, Neighbours(), ledger), schema, ledger)
     rng = np.random.default_rng(0)
-    synthetic = model.recoding.decode(recipe.synthesize(model.marginals, len(real), rng), rng)
+    synthetic = model.recoding.decode(recipe.synthesize(model.marginals, model.selection, len(real), rng), rng)
     assert model.marginals.rows == 40_000
     assert mean_total_variation(real, synthetic, cliques_of(real.domain, 1)) < 0.003
     assert mean_total_variation(real, synthetic, cliques_of(real.domain, 2)) < 0.02

@@ -14,7 +14,7 @@ def merged(counts, sigma=10.0, ordered=0):
 
 
 def test_frequent_values_stay_and_rare_ones_become_one():
-    merging = merged([500, 29, 300, 28, 27])  # below 30 is rare; 84 stands out of 3 · 10 · sqrt(3) = 52
+    merging = merged([500, 29, 300, 28, 27])  # below 30 is rare; 84 together is not
     assert merging.to.tolist() == [0, 2, 1, 2, 2]
     assert merging.weight[[1, 3, 4]].tolist() == [29, 28, 27]  # and is split again by the noisy counts
 

@@ -9,7 +9,10 @@ from hypothesis.extra.numpy import arrays
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
+from sfumato.data.selection import Selection
 from sfumato.synthesize.gradual_update import DECAYS, GradualUpdate, Target, moves, update
+
+NONE = Selection(())
 
 
 def population(rows=40_000, seed=0):
@@ -39,7 +42,7 @@ def distance(records, other, clique):
 def test_noiseless_tables_are_reproduced():
     real = population()
     cliques = [("a", "b"), ("b", "c"), ("c", "d"), ("c", "e"), ("d", "e")]
-    synthetic = GradualUpdate()(marginals_of(real, cliques), len(real), np.random.default_rng(1))
+    synthetic = GradualUpdate()(marginals_of(real, cliques), NONE, len(real), np.random.default_rng(1))
     for clique in cliques:
         assert distance(real, synthetic, clique) < 0.01
     assert distance(real, synthetic, ("a", "c")) < 0.02  # follows from a - b - c
@@ -48,7 +51,7 @@ def test_noiseless_tables_are_reproduced():
 def test_a_tree_of_tables_is_sampled_exactly_and_what_it_does_not_tie_is_independent():
     real = population()
     cliques = [("a", "b"), ("b", "c"), ("c", "d", "e")]
-    synthetic = GradualUpdate()(marginals_of(real, cliques), len(real), np.random.default_rng(1))
+    synthetic = GradualUpdate()(marginals_of(real, cliques), NONE, len(real), np.random.default_rng(1))
     cells = sum(real.domain.cells(clique) for clique in cliques)
     for clique in cliques:
         off = np.abs(real.project(clique).counts - synthetic.project(clique).counts)
@@ -63,7 +66,9 @@ def test_separate_components_are_joined_independently():
     real = population()
     triangle = list(combinations("cde", 2))
     other = list(combinations("abf", 2))
-    synthetic = GradualUpdate(sweeps=20)(marginals_of(real, triangle + other), len(real), np.random.default_rng(2))
+    synthetic = GradualUpdate(sweeps=20)(
+        marginals_of(real, triangle + other), NONE, len(real), np.random.default_rng(2)
+    )
     for pair in [("a", "c"), ("b", "d"), ("a", "e")]:
         joint = synthetic.project(pair).counts / len(real)
         assert np.abs(joint - np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum() / 2 < 0.015
@@ -73,12 +78,12 @@ def test_separate_components_are_joined_independently():
 def test_any_number_of_rows_comes_out(rows):
     real = population(1000)
     marginals = marginals_of(real, [("a", "b"), ("b", "c"), ("a", "c")])
-    assert len(GradualUpdate(sweeps=3)(marginals, rows, np.random.default_rng(0))) == rows
+    assert len(GradualUpdate(sweeps=3)(marginals, NONE, rows, np.random.default_rng(0))) == rows
 
 
 def test_equal_seeds_give_equal_rows():
     marginals = marginals_of(population(500), list(combinations("abc", 2)))
-    draw = [GradualUpdate(sweeps=5)(marginals, 300, np.random.default_rng(seed)) for seed in (7, 7, 8)]
+    draw = [GradualUpdate(sweeps=5)(marginals, NONE, 300, np.random.default_rng(seed)) for seed in (7, 7, 8)]
     assert all(np.array_equal(x, y) for x, y in zip(draw[0].columns, draw[1].columns, strict=True))
     assert not all(np.array_equal(x, y) for x, y in zip(draw[0].columns, draw[2].columns, strict=True))
 
@@ -90,7 +95,9 @@ def test_every_decay_starts_at_one_falls_and_converges(decay):
     assert sorted(factors, reverse=True) == factors
     real = population(20_000)
     cliques = list(combinations("cde", 2))
-    synthetic = GradualUpdate(decay=decay, sweeps=30)(marginals_of(real, cliques), len(real), np.random.default_rng(1))
+    synthetic = GradualUpdate(decay=decay, sweeps=30)(
+        marginals_of(real, cliques), NONE, len(real), np.random.default_rng(1)
+    )
     assert max(distance(real, synthetic, clique) for clique in cliques) < 0.02
 
 
@@ -135,8 +142,8 @@ def test_moves_balance_and_never_overshoot(counts, wanted, alpha, seed):
     assert (leave <= counts).all()
     assert (enter[target <= counts] == 0).all()
     assert (leave[target >= counts] == 0).all()
-    assert (leave <= np.maximum(counts - target, 0) + 1).all()
-    assert (enter <= np.maximum(target - counts, 0) * 1.0 + 1).all()
+    assert (leave <= np.maximum(counts - target, 0) + 2).all()  # random rounding, of a total rounded at random
+    assert (enter <= np.maximum(target - counts, 0) + 2).all()
 
 
 def test_every_update_brings_its_own_table_nearer():
@@ -154,5 +161,5 @@ def test_empty_tables_ask_for_uniform_rows():
     empty = [
         Marginal(domain.project(c), np.zeros((2,) * len(c))) for c in [("a",), ("b",), ("c",), *combinations("abc", 2)]
     ]
-    records = GradualUpdate(sweeps=3)(Marginals(domain, tuple(empty)), 400, np.random.default_rng(0))
+    records = GradualUpdate(sweeps=3)(Marginals(domain, tuple(empty)), NONE, 400, np.random.default_rng(0))
     assert abs(int(records["a"].sum()) - 200) < 60

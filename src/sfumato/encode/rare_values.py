@@ -43,13 +43,13 @@ class RareValues:
 def merge_rare(measurement: Measurement, sigmas: float, ordered: int = 0) -> Merging:
     """The merging of one column that its noisy table asks for; its first `ordered` codes have an order."""
     counts = np.asarray(measurement.marginal.counts, dtype=np.float64)
-    stands_out = _Threshold(counts, sigmas * sqrt(measurement.variance))
-    groups = _neighbours(ordered, stands_out)
+    threshold = sigmas * sqrt(measurement.variance)
+    groups = _neighbours(counts[:ordered], threshold)
     rest = range(ordered, len(counts))
-    groups += [[code] for code in rest if stands_out([code])]
-    rare = [code for code in rest if not stands_out([code])]
+    groups += [[code] for code in rest if counts[code] >= threshold]
+    rare = [code for code in rest if counts[code] < threshold]
     weight = counts.clip(min=0)
-    if rare and (stands_out(rare) or not groups):
+    if rare and (counts[rare].sum() >= threshold or not groups):
         groups.append(rare)
     elif rare:
         weight[rare] = 0.0
@@ -62,21 +62,14 @@ def merge_rare(measurement: Measurement, sigmas: float, ordered: int = 0) -> Mer
     return Merging(to, weight)
 
 
-@dataclass(frozen=True)
-class _Threshold:
-    """Whether the sum of some noisy counts stands out of its own noise."""
+def _neighbours(counts: NDArray[np.float64], threshold: float) -> list[list[int]]:
+    """Cut the codes into runs that stand out of their noise: a frequent code by itself, rare ones with neighbours."""
 
-    counts: NDArray[np.float64]
-    one: float
+    def stands_out(run: list[int]) -> bool:
+        return bool(counts[run].sum() >= threshold * sqrt(len(run)))
 
-    def __call__(self, codes: list[int]) -> bool:
-        return bool(self.counts[codes].sum() >= self.one * sqrt(len(codes)))
-
-
-def _neighbours(codes: int, stands_out: _Threshold) -> list[list[int]]:
-    """Cut 0 … codes - 1 into runs that stand out: a frequent code by itself, rare ones with their neighbours."""
     runs: list[list[int]] = []
-    for code in range(codes):
+    for code in range(len(counts)):
         if not runs or stands_out(runs[-1]) or stands_out([code]):
             runs.append([])
         runs[-1].append(code)

@@ -89,6 +89,10 @@ class Holder(Protocol):
         """How far each pair of columns is from independence, in rows: the InDif score plus noise."""
         ...
 
+    def note(self, question: str, reason: str) -> None:
+        """Record a step that needs no answer about the rows and so costs nothing."""
+        ...
+
     def through(self, codec: Codec[Records]) -> Holder:
         """The same rows in the codes of `codec`; asks nothing and costs nothing."""
         ...
@@ -107,6 +111,10 @@ class LocalHolder:
     def domain(self) -> Domain:
         """The public domain of the rows."""
         return self._records.domain
+
+    def note(self, question: str, reason: str) -> None:
+        """Record a step that needs no answer about the rows and so costs nothing."""
+        self._ledger.note(question, reason)
 
     def through(self, codec: Codec[Records]) -> LocalHolder:
         """The same rows in the codes of `codec`; asks nothing and costs nothing."""

@@ -7,8 +7,8 @@ Where we depart from the texts, and why:
 - One-way tables share their part of the budget in proportion to cells^(2/3), as all other tables do, instead of
   equally: on UCI Adult at epsilon 0.2 this lowers the error of two-way tables by a tenth.
 - Rare values of an ordered column are merged with their neighbours instead of all together, which keeps a bin local.
-- The threshold for a sum of k noisy counts is 3 sigma sqrt(k). Rare values whose sum is below it cannot simply get the
-  count 0, since rows that have them exist: these rows are counted with the column's most frequent value.
+- Rare values whose sum is below the threshold cannot simply get the count 0, since rows that have them exist: these
+  rows are counted with the column's most frequent value.
 - Pairs that no combined clique covers are kept (Algorithm 3 of the report forgets them).
 - A column in no chosen pair is left to its one-way table.
 - Alpha decays by 0.84 every 3 sweeps instead of every 20, which ends nearer to the tables in a third of the sweeps.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
+from sfumato.data.selection import Selection
 from sfumato.reconcile.nonnegative import norm_sub
 
 Array = NDArray[np.float64]
@@ -29,7 +30,9 @@ class ConsistentNormSub:
     tolerance: float = 1e-5
     passes: int = 200
 
-    def __call__(self, domain: Domain, measurements: Sequence[Measurement]) -> Marginals:
+    def __call__(
+        self, domain: Domain, measurements: Sequence[Measurement], selection: Selection | None = None
+    ) -> Marginals:
         """Tables with one common total, no negative cell, and (nearly) equal shared marginals."""
         overlaps = Overlaps.of(measurements)
         tables = [np.array(one.marginal.counts, dtype=np.float64) for one in measurements]

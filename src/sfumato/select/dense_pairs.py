@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.domain import Clique, Domain
+from sfumato.data.selection import Selection
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 
@@ -32,18 +33,18 @@ class DensePairs:
     clique_cells: int = 5_000
     pair_cells: int = 1_000_000
 
-    def __call__(self, holder: Holder, share: Share) -> tuple[Clique, ...]:
+    def __call__(self, holder: Holder, share: Share) -> Selection:
         """The cliques to measure; columns in none of them are left to their one-way tables."""
         domain = holder.domain
         pairs = [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= self.pair_cells]
         if not pairs:
-            return ()
+            return Selection(())
         noise = share.gaussian(holder.neighbours.dependence.repeated(len(pairs)))
         scores = holder.dependence(pairs, noise)
         cells = np.array([domain.cells(pair) for pair in pairs], dtype=np.float64)
         rho = float(share.amount) * self.measure_ratio / float(holder.neighbours.marginal.l2_squared)
         chosen = [pairs[index] for index in choose_pairs(scores, cells, rho)]
-        return combine(domain, chosen, self.clique_cells)
+        return Selection(combine(domain, chosen, self.clique_cells))
 
 
 def choose_pairs(scores: NDArray[np.float64], cells: NDArray[np.float64], rho: float) -> list[int]:

@@ -16,6 +16,7 @@ from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
+from sfumato.data.selection import Selection
 from sfumato.synthesize.appending import Append, peel
 from sfumato.synthesize.rounding import draw_given, round_counts
 
@@ -50,7 +51,7 @@ class GradualUpdate:
     sweeps: int = 30
     swaps: int = 50
 
-    def __call__(self, marginals: Marginals, rows: int, rng: np.random.Generator) -> Records:
+    def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """`rows` rows whose marginals come close to `marginals`, which must agree with each other."""
         domain = marginals.domain
         fitted, appended = peel(marginals.cliques)

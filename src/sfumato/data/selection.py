@@ -1,0 +1,52 @@
+"""A selection: which tables to measure, and how they hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.data.domain import Clique
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Views in a row: base views that share no columns, and cross views that tie each base view to the next.
+
+    `cross[i]` ties `base[i]` to `base[i + 1]`; where two base views share columns themselves, there is no cross view
+    between them and `cross[i]` is None. `upper[i]`, if there are upper views, ties what `cross[i]` leaves out.
+    """
+
+    base: tuple[Clique, ...]
+    cross: tuple[Clique | None, ...]
+    upper: tuple[Clique | None, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """This chain as JSON."""
+        return {"kind": "chain", "base": self.base, "cross": self.cross, "upper": self.upper}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The cliques to measure, and a structure over them for the stages that need one."""
+
+    cliques: tuple[Clique, ...]
+    structure: Chain | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """This selection as JSON."""
+        return {"cliques": self.cliques, "structure": self.structure.to_dict() if self.structure else None}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Selection:
+        """Read a selection back from JSON."""
+        cliques, structure = _cliques(record["cliques"]), record["structure"]
+        if structure is None:
+            return cls(tuple(clique for clique in cliques if clique is not None))
+        base = tuple(clique for clique in _cliques(structure["base"]) if clique is not None)
+        chain = Chain(base, _cliques(structure["cross"]), _cliques(structure["upper"]))
+        return cls(tuple(clique for clique in cliques if clique is not None), chain)
+
+
+def _cliques(lists: list[list[str] | None]) -> tuple[Clique | None, ...]:
+    return tuple(None if names is None else tuple(names) for names in lists)
