@@ -1,6 +1,8 @@
 # Every target does all of its own set-up in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
+# Where the public benchmark data sets are (adult.csv.gz with adult.schema.json, and so on).
+DATA ?= ../shared/data
 
 .PHONY: demo test test-slow lint bench clean
 
@@ -24,7 +26,8 @@ bench: .venv/tools
 	$(BIN)/python -m pip install --quiet --group bench
 	$(BIN)/python benchmarks/counting.py
 	$(BIN)/python benchmarks/noise.py
-	$(BIN)/python benchmarks/privsyn.py
+	$(BIN)/python benchmarks/privsyn.py --data $(DATA)
+	$(BIN)/python benchmarks/picture.py
 
 clean:
 	rm -rf .venv demo-release build
