@@ -4,17 +4,14 @@ BIN := .venv/bin
 # Where the public benchmark data sets are (adult.csv.gz with adult.schema.json, and so on).
 DATA ?= ../shared/data
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test lint bench clean
 
 demo: .venv/installed
 	rm -rf demo-release
 	$(BIN)/sfumato demo --out demo-release
 
 test: lint
-	$(BIN)/python -m pytest -m "not slow"
-
-test-slow: .venv/tools
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest
 
 lint: .venv/tools
 	$(BIN)/ruff format --check

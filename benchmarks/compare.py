@@ -3,10 +3,10 @@
     python benchmarks/compare.py --data FOLDER --sets adult census_income kddcup99 --methods dpview dpview+ \
         --epsilons 0.1 0.2 0.5 1 2 --repeats 3 --out results.jsonl
 
-80 % of the rows are released (seed 0), the rest is for testing classifiers. One line of JSON for each run, appended as it
-ends; a run that is in the file already is not run again. Recorded: CPU seconds and peak memory of the process, mean total
-variation of one-, two- and three-way tables (at most 300, in the schema's bins), mean error of 1000 random range queries
-over three columns, and accuracy of classifiers trained on 5,000 of the synthetic rows.
+80 % of the rows are released (seed 0), the rest is for testing classifiers. One line of JSON for each run, appended
+as it ends; a run that is in the file already is not run again. Recorded: CPU seconds and peak memory of the
+process, mean total variation of one-, two- and three-way tables (at most 300, in the schema's bins), mean error of
+1000 random range queries over three columns, and accuracy of classifiers trained on 5,000 of the synthetic rows.
 """
 
 import argparse

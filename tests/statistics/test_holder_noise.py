@@ -1,0 +1,68 @@
+"""The noise in a holder's answers is the noise in its ledger: the charged width is accepted, 30 % off is rejected."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from helpers_entropy import ScriptedEntropy
+from scipy import stats
+
+from sfumato.data.domain import Domain
+from sfumato.data.records import Records
+from sfumato.privacy.budget import ApproxDP, PureDP
+from sfumato.privacy.events import Laplace
+from sfumato.privacy.holder import GRID, LocalHolder, Neighbours
+from sfumato.privacy.ledger import Ledger
+
+DOMAIN = Domain({"a": 40, "b": 25})
+
+
+def answers(budget, question):
+    """Noise of many answers, and the event that was charged for them."""
+    rng = np.random.default_rng(0)
+    records = Records(DOMAIN, [rng.integers(0, 40, 5000), rng.integers(0, 25, 5000)])
+    ledger = Ledger(budget, "test")
+    holder = LocalHolder(records, Neighbours(), ledger, ScriptedEntropy(5))
+    share = budget.total
+    if question == "dependence":
+        pairs = [("a", "b")] * 2000
+        noise = share.gaussian(holder.neighbours.dependence.repeated(len(pairs)))
+        noisy = holder.dependence(pairs, noise) * GRID
+        exact = np.median(noisy)
+    else:
+        make = share.laplace if isinstance(budget, PureDP) else share.gaussian
+        noise = make(holder.neighbours.marginal)
+        noisy = holder.measure([("a", "b")], [noise])[0].marginal.counts.ravel().astype(float)
+        exact = records.project(("a", "b")).counts.ravel()
+    ((_, event),) = ledger.statement().entries
+    return noisy - exact, event
+
+
+def fits(noise, event, factor):
+    """Whether the noise could have the charged distribution with its width times `factor`."""
+    if isinstance(event.noise, Laplace):
+        scale = float(event.noise.scale) * factor
+        return stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue > 1e-4
+    return stats.kstest(noise, stats.norm(scale=float(event.noise.sigma) * factor).cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("budget", "question"),
+    [(PureDP("0.05"), "table"), (ApproxDP("0.1", "1e-6"), "table"), (ApproxDP("1", "1e-6"), "dependence")],
+    ids=["Laplace table", "Gaussian table", "Gaussian dependence"],
+)
+def test_the_noise_drawn_is_the_noise_charged(budget, question):
+    noise, event = answers(budget, question)
+    assert fits(noise, event, 1.0)
+    assert not fits(noise, event, 0.7)
+    assert not fits(noise, event, 1.3)
+
+
+def test_the_whole_budget_is_one_gaussian_of_the_charged_mu():
+    # White-box audit: the best test between neighbours sees a normal shifted by mu; its measured mu is what was charged.
+    budget = ApproxDP(1, "1e-6")
+    noise, event = answers(budget, "table")
+    charged = sqrt(2 * float(budget.cost(event)))
+    measured = 1 / np.std(noise)
+    assert measured == pytest.approx(charged, rel=0.1)
+    assert charged == pytest.approx(sqrt(2 * float(budget.total.amount)), rel=1e-6)
