@@ -4,9 +4,9 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from helpers_entropy import ScriptedEntropy
 from scipy import stats
 
+from helpers_entropy import ScriptedEntropy
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.privacy.budget import ApproxDP, PureDP
@@ -14,13 +14,13 @@ from sfumato.privacy.events import Laplace
 from sfumato.privacy.holder import GRID, LocalHolder, Neighbours
 from sfumato.privacy.ledger import Ledger
 
-DOMAIN = Domain({"a": 40, "b": 25})
+DOMAIN = Domain({"a": 100, "b": 80})
 
 
 def answers(budget, question):
     """Noise of many answers, and the event that was charged for them."""
     rng = np.random.default_rng(0)
-    records = Records(DOMAIN, [rng.integers(0, 40, 5000), rng.integers(0, 25, 5000)])
+    records = Records(DOMAIN, [rng.integers(0, 100, 5000), rng.integers(0, 80, 5000)])
     ledger = Ledger(budget, "test")
     holder = LocalHolder(records, Neighbours(), ledger, ScriptedEntropy(5))
     share = budget.total
@@ -59,7 +59,7 @@ def test_the_noise_drawn_is_the_noise_charged(budget, question):
 
 
 def test_the_whole_budget_is_one_gaussian_of_the_charged_mu():
-    # White-box audit: the best test between neighbours sees a normal shifted by mu; its measured mu is what was charged.
+    # White-box audit: the best test between neighbours sees a normal shifted by mu, which is what was charged.
     budget = ApproxDP(1, "1e-6")
     noise, event = answers(budget, "table")
     charged = sqrt(2 * float(budget.cost(event)))
