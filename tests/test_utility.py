@@ -56,6 +56,16 @@ def independent(survey, real):
     return {epsilon: errors(INDEPENDENT, survey, real, epsilon) for epsilon in ("0.2", "1", "5")}
 
 
+@pytest.mark.parametrize("epsilon", ["0.2", "5"])
+def test_reconciled_tables_agree_to_the_stated_tolerance(survey, epsilon):
+    holder, ledger = take_in(survey, SCHEMA, ApproxDP(epsilon, "1e-9"))
+    tables = run(PRIVSYN, holder, SCHEMA, ledger).marginals
+    for table in tables.tables:
+        for name in table.clique:
+            off = np.abs(table.project((name,)).counts - tables.project((name,)).counts).max()
+            assert off <= PRIVSYN.reconcile.tolerance * tables.rows * 1.01
+
+
 def test_error_falls_with_every_larger_epsilon(privsyn):
     assert (privsyn["0.2"] > privsyn["1"]).all()
     assert (privsyn["1"] > privsyn["5"]).all()

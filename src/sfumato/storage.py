@@ -111,6 +111,7 @@ def write_model(folder: Path, model: Model, schema: Schema) -> None:
             "merged": model.recoding.to_dict(),
             "selection": model.selection.to_dict(),
             "tables": [list(clique) for clique in model.marginals.cliques],
+            "scales": list(model.marginals.scales),
         },
     )
     arrays = {str(number): table.counts for number, table in enumerate(model.marginals.tables)}
@@ -129,12 +130,13 @@ def read_model(folder: Path, schema: Schema) -> Model:
                 for number, columns in enumerate(description["tables"])
             )
         selection = Selection.from_dict(description["selection"])
+        marginals = Marginals(recoding.domain, tables, tuple(map(float, description.get("scales", ()))))
         measurements = tuple(_read_measurement(folder / "marginals", entry, recoding) for entry in index)
     except SfumatoError:
         raise
     except Exception as problem:  # any broken file, of any of these formats, is one kind of error for the user
         raise ReleaseError(f"the release in {str(folder)!r} is damaged: {type(problem).__name__}") from None
-    return Model(recoding, selection, measurements, Marginals(recoding.domain, tables))
+    return Model(recoding, selection, measurements, marginals)
 
 
 def _published(measurement: Measurement, recoding: Recoding, schema: Schema, raw: bool) -> pa.Table:

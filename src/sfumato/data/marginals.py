@@ -12,12 +12,18 @@ from sfumato.errors import SchemaError
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """Tables over cliques of one domain. A question is answered from the smallest table that contains it."""
+    """Tables over cliques of one domain. A question is answered from the smallest table that contains it.
+
+    `scales`, if known, are the standard deviations of the noise that was added to the cells of each table.
+    """
 
     domain: Domain
     tables: tuple[Marginal, ...]
+    scales: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.scales and len(self.scales) != len(self.tables):
+            raise SchemaError(f"{len(self.scales)} noise scales were given; {len(self.tables)} tables want one each")
         for table in self.tables:
             if self.domain.project(table.clique) != table.domain:
                 raise SchemaError(f"{table!r} does not fit {self.domain!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,8 @@ class ConsistentNormSub:
             tables = [norm_sub(table, total) for table in tables]
             if overlaps.disagreement(tables) <= self.tolerance * max(total, 1.0):
                 break
-        return Marginals(domain, tuple(Marginal(m.domain, t) for m, t in zip(measurements, tables, strict=True)))
+        agreed = tuple(Marginal(one.domain, table) for one, table in zip(measurements, tables, strict=True))
+        return Marginals(domain, agreed, tuple(sqrt(one.variance) for one in measurements))
 
 
 @dataclass(frozen=True)
