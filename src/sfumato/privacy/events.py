@@ -9,6 +9,9 @@ from typing import Any
 from sfumato.errors import BudgetError
 from sfumato.privacy.noise import discrete_laplace_variance, rounded_gaussian_variance
 
+LEAST_VARIANCE = 1e-12
+"""Noise far narrower than 1 is all but surely 0; tables are weighed by its variance, which must not be."""
+
 
 @dataclass(frozen=True)
 class Laplace:
@@ -19,7 +22,7 @@ class Laplace:
     @property
     def variance(self) -> float:
         """Variance of one draw."""
-        return discrete_laplace_variance(self.scale)
+        return max(discrete_laplace_variance(self.scale), LEAST_VARIANCE)
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,7 @@ class Gaussian:
     @property
     def variance(self) -> float:
         """Variance of one draw."""
-        # Far below sigma = 1 the noise is all but surely 0; tables are weighed by variance, which must not be.
-        return max(rounded_gaussian_variance(self.sigma), 1e-12)
+        return max(rounded_gaussian_variance(self.sigma), LEAST_VARIANCE)
 
 
 Noise = Laplace | Gaussian

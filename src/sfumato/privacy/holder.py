@@ -16,6 +16,7 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.records import Records
 from sfumato.engines import memory
+from sfumato.privacy.budget import Share
 from sfumato.privacy.entropy import Entropy, SystemEntropy
 from sfumato.privacy.events import Gaussian, Laplace, Noise, Noisy, Sensitivity
 from sfumato.privacy.ledger import Ledger
@@ -81,6 +82,11 @@ class Holder(Protocol):
         """Which tables must look alike."""
         ...
 
+    @property
+    def budget(self) -> Share:
+        """The whole budget of the run, spent or not; public."""
+        ...
+
     def measure(self, cliques: Sequence[Clique], noises: Sequence[Noise]) -> tuple[Measurement, ...]:
         """The marginal of each clique, every cell with independent noise."""
         ...
@@ -111,6 +117,11 @@ class LocalHolder:
     def domain(self) -> Domain:
         """The public domain of the rows."""
         return self._records.domain
+
+    @property
+    def budget(self) -> Share:
+        """The whole budget of the run, spent or not; public."""
+        return self._ledger.budget.total
 
     def note(self, question: str, reason: str) -> None:
         """Record a step that needs no answer about the rows and so costs nothing."""

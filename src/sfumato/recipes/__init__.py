@@ -2,9 +2,10 @@
 
 from sfumato.errors import MethodError
 from sfumato.pipeline import Recipe
+from sfumato.recipes.dpview import DPVIEW, DPVIEW_PLUS
 from sfumato.recipes.privsyn import PRIVSYN
 
-RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (PRIVSYN,)}
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (PRIVSYN, DPVIEW, DPVIEW_PLUS)}
 
 
 def recipe_named(name: str) -> Recipe:

@@ -1,0 +1,151 @@
+"""Which partial records to link, where not every pair is allowed (DPView, IV-F): graphs of classes of equal records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+Ints = NDArray[np.int64]
+Array = NDArray[np.float64]
+
+CANDIDATES = 32
+"""How many partners of one record `maximum_links` looks at; more are cut down to a random choice of this many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Partial records on two sides, and which of them may be linked.
+
+    Equal records are one class. An edge joins a class on the left to a class on the right: any record of the one may
+    be linked to any record of the other.
+
+    Args:
+        left: the number of records in each class on the left.
+        right: the same on the right.
+        source: the left class of each edge; ascending.
+        target: the right class of each edge; ascending where the left class is the same.
+    """
+
+    left: Ints
+    right: Ints
+    source: Ints
+    target: Ints
+
+
+def fit_edges(graph: Graph, group: Ints, wanted: Array, sweeps: int = 10) -> Array:
+    """How many links each edge should have: iterative proportional fitting to three sets of sums in turn.
+
+    It starts from links at random, and fits the sums over groups of edges to `wanted`, and over the edges of each class
+    to its records. What cannot be fitted at once is left in balance.
+
+    Args:
+        graph: the classes and edges.
+        group: the group of each edge.
+        wanted: how many links each group should have.
+        sweeps: how often the three sets are visited.
+    """
+    left, right = graph.left.astype(np.float64), graph.right.astype(np.float64)
+    links = left[graph.source] * right[graph.target]
+    for _ in range(sweeps):
+        for member, sums in ((group, wanted), (graph.source, left), (graph.target, right)):
+            found = np.bincount(member, weights=links, minlength=len(sums))
+            links *= np.divide(sums, found, out=np.zeros_like(sums), where=found > 1e-200)[member]
+    return links
+
+
+def priority_links(graph: Graph, weights: Array, rng: np.random.Generator) -> Ints:
+    """The number of links along each edge by the priority heuristic (IV-F2); no record is linked twice.
+
+    Whole links of the weights are made first. Then every record that is left names a partner class at random, by the
+    weights; where too many name one class, records of the more frequent left classes go first; and who was refused
+    names another partner, until nobody has one left to name.
+    """
+    wanted = _within(graph, weights)
+    links = np.floor(wanted).astype(np.int64)
+    left = graph.left - np.bincount(graph.source, weights=links, minlength=len(graph.left)).astype(np.int64)
+    right = graph.right - np.bincount(graph.target, weights=links, minlength=len(graph.right)).astype(np.int64)
+    live = np.flatnonzero(weights > 0)
+    rest = np.maximum(wanted - links, 1e-6 * weights)  # an edge that has its links is a last resort
+    while len(live := live[(left[graph.source[live]] > 0) & (right[graph.target[live]] > 0)]):
+        named = live[_draw(graph.source[live], rest[live], left, rng)]
+        order = np.lexsort((rng.random(len(named)), -graph.left[graph.source[named]], graph.target[named]))
+        named = named[order]
+        chosen = named[rank(graph.target[named]) < right[graph.target[named]]]
+        np.add.at(links, chosen, 1)
+        left -= np.bincount(graph.source[chosen], minlength=len(left))
+        right -= np.bincount(graph.target[chosen], minlength=len(right))
+    return links
+
+
+def maximum_links(graph: Graph, rng: np.random.Generator) -> Ints:
+    """The number of links along each edge in a matching with as many links as possible (Hopcroft and Karp).
+
+    The graph is spelled out record by record. A record that may be linked to more than `CANDIDATES` others is given
+    that many of them at random, without which the graph would grow with the square of the records.
+    """
+    if not len(graph.source):
+        return np.zeros(0, dtype=np.int64)
+    record = np.repeat(np.arange(len(graph.left)), graph.left)
+    bounds, partner = _candidates(graph, record, rng)
+    shape = (len(record), int(graph.right.sum()))
+    sparse = csr_array((np.ones(len(partner), dtype=np.int8), partner, bounds), shape=shape)
+    found = maximum_bipartite_matching(sparse, perm_type="column")
+    linked = np.flatnonzero(found >= 0)
+    class_of = np.repeat(np.arange(len(graph.right)), graph.right)
+    keys = graph.source * len(graph.right) + graph.target
+    made = np.searchsorted(keys, record[linked] * len(graph.right) + class_of[found[linked]])
+    return np.bincount(made, minlength=len(keys)).astype(np.int64)
+
+
+def _candidates(graph: Graph, record: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """The records on the right that each record on the left, of the class `record`, may be linked to, and their bounds.
+
+    The partners of a class are the records of its edges' right classes, one after the other; a candidate is a place
+    among them, which is then traced to its edge and to its record.
+    """
+    width = graph.right[graph.target]
+    ends = np.cumsum(width)
+    partners = np.bincount(graph.source, weights=width, minlength=len(graph.left)).astype(np.int64)
+    taken = np.minimum(partners[record], CANDIDATES)
+    bounds = np.concatenate([[0], np.cumsum(taken)])
+    owner = np.repeat(record, taken)
+    place = np.arange(bounds[-1]) - np.repeat(bounds[:-1], taken)
+    many = partners[owner] > CANDIDATES
+    place[many] = rng.integers(0, partners[owner[many]])
+    place += (np.cumsum(partners) - partners)[owner]
+    edge = np.searchsorted(ends, place, side="right")
+    first = np.cumsum(graph.right) - graph.right
+    return bounds, first[graph.target[edge]] + place - (ends - width)[edge]
+
+
+def _within(graph: Graph, weights: Array) -> Array:
+    """The weights, made smaller where they ask a class for more links than it has records."""
+    wanted = weights.astype(np.float64)
+    for member, records in ((graph.source, graph.left), (graph.target, graph.right)):
+        found = np.bincount(member, weights=wanted, minlength=len(records))
+        wanted *= np.minimum(1.0, np.divide(records, found, out=np.ones(len(records)), where=found > 0))[member]
+    return wanted
+
+
+def _draw(source: Ints, weights: Array, records: Ints, rng: np.random.Generator) -> Ints:
+    """An edge for every record of the classes in `source`, at equally spaced quantiles of the weights of its class."""
+    classes, begins = np.unique(source, return_index=True)
+    cumulative = np.cumsum(weights)
+    ends = np.append(begins[1:], len(source)) - 1
+    low = np.concatenate([[0.0], cumulative])[begins]
+    owner = np.repeat(np.arange(len(classes)), records[classes])
+    quantile = (rank(owner) + rng.random(len(classes))[owner]) / records[classes][owner]
+    found = np.searchsorted(cumulative, low[owner] + quantile * (cumulative[ends] - low)[owner], side="right")
+    return np.asarray(np.clip(found, begins[owner], ends[owner]), dtype=np.int64)
+
+
+def rank(sorted_labels: Ints) -> Ints:
+    """The place of each element among those with the same label, which stand side by side."""
+    if not len(sorted_labels):
+        return np.zeros(0, dtype=np.int64)
+    starts = np.flatnonzero(np.concatenate([[True], sorted_labels[1:] != sorted_labels[:-1]]))
+    return np.arange(len(sorted_labels)) - np.repeat(starts, np.diff(np.append(starts, len(sorted_labels))))
