@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import kernels
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.errors import SchemaError
@@ -59,11 +60,10 @@ class Records:
     def project(self, names: Iterable[str]) -> Marginal:
         """Exact counts over `names`. On private records only a holder may call this."""
         target = self.domain.project(names)
-        index = np.zeros(len(self), dtype=np.int64)
-        for name, size in target.items():
-            index *= size
-            index += self[name]
-        return Marginal(target, np.bincount(index, minlength=target.cells()).reshape(target.shape))
+        if not target.names:
+            return Marginal(target, np.array(len(self)))
+        counts = kernels.count([self[name] for name in target.names], target.shape)
+        return Marginal(target, counts.reshape(target.shape))
 
     def __repr__(self) -> str:
         # The number of rows is private when the records are: never print it.
