@@ -72,7 +72,7 @@ class Task:
         found["range"] = float(np.mean(np.abs(np.array(shares) - self.shares)))
         if self.schema.label:
             for score in scores(
-                synthetic, self.test, self.schema.label, self.ordered, CLASSIFIERS, rows=5000, seed=seed
+                synthetic, self.test, self.schema.label, self.ordered, CLASSIFIERS, rows=3000, seed=seed
             ):
                 found[score.classifier] = score.accuracy
             found["accuracy"] = float(np.mean([found[name] for name in CLASSIFIERS]))

@@ -2,7 +2,7 @@
 
     python benchmarks/dpview.py --data FOLDER [--epsilons 0.2 1] [--repeats 3]
 
-Mean total variation distances in the bins of the schema (all pairs, 300 triples) and of 1000 range queries; 80 % of the rows.
+Mean total variation in the bins of the schema (all pairs, 300 triples), and 1000 range queries; 80 % of the rows.
 """
 
 import argparse
