@@ -1,4 +1,26 @@
-"""DPView and DPView+ (Lin et al.): views from domain sizes alone, so that the whole budget goes into measuring them."""
+"""DPView and DPView+ (Lin et al.): views from domain sizes alone, so that the whole budget goes into measuring them.
+
+Where the paper is ambiguous or wrong, and what we do:
+
+- Only full base views are sorted; a short one stays last. Type III copies columns of the last but one base view into
+  the last, and that pair has no cross view.
+- The paper's random restarts are replaced by a local search over arrangements, which ends with no more cells in the
+  same number of evaluations (`select/chain_search.py`); the flag of Algorithm 3 is reset in every run.
+- The view size follows section IV-C7 in our reading (`select/view_size.py`): exponent and sign that the text lost are
+  restored, each view has its own epsilon, and the number of rows is a public guess.
+- Budget: epsilon P_i with P_i proportional to cells^(1/3) (the paper's "epsilon / P_i" is a slip).
+- The number of rows is the inverse-variance mean of the views' totals. The paper's plain mean weighs a view of a
+  million noisy cells like one of ten.
+- Iterative non-negativity is norm-sub in closed form; it alternates with weighted consistency (weights P_i² / xi_i)
+  until both hold. It ends on non-negativity.
+- Normalization: a slice is rescaled by the *sum* of its counts (the paper prints a product). Decimals within 1e-9 are
+  a tie and are broken at random. Rho uses each view's own noise, with gamma 0.95. A slice without any partial record
+  is filled from the view's other one-way tables. Upper cross views take no part.
+- Linking: once shared counts agree, every pairing within a shared value is a maximum one, so the paper's matching
+  problem is solved by any of them; rows are paired at random, which is conditional independence. Where an upper cross
+  view says more (DPView+), pairings follow its counts by iterative proportional fitting, and what is left is paired
+  at random.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
