@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from sfumato import storage, tables
+from sfumato import answers, storage, tables
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, ReleaseError
@@ -73,6 +73,20 @@ class Release:
         fitted = recipe_named(self.method).synthesize(self.model.marginals, self.model.selection, fitted_rows, rng)
         records = fitted.take(rng.permutation(len(fitted))[:rows])
         return SchemaCodec(self.schema).decode(self.model.recoding.decode(records, rng), rng)
+
+    def marginal(self, *columns: str) -> Any:
+        """The table of counts over any columns, of the kind that was given to `fit`: free, and the same every time.
+
+        Each cell has its labels, `count` and `standard_error`; docs/answers.md says where they come from.
+        """
+        table = answers.answer(self.model, self.schema, columns)
+        if self.kind == "pandas":
+            return table.to_pandas()
+        if self.kind == "polars":
+            import polars
+
+            return polars.from_arrow(table)
+        return table
 
     def save(
         self, folder: str | Path, *, rows: int | None = None, seed: int | None = None, format: str = "csv"

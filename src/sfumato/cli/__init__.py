@@ -8,6 +8,7 @@ import typer
 from sfumato.cli.demo import demo
 from sfumato.cli.ledger import ledger
 from sfumato.cli.methods import methods
+from sfumato.cli.query import query
 from sfumato.cli.sample import sample
 from sfumato.cli.schema import check, draft
 from sfumato.cli.synthesize import synthesize
@@ -22,6 +23,7 @@ schema_app = typer.Typer(help="Check or draft the public schema of a table.", no
 
 app.command()(synthesize)
 app.command()(sample)
+app.command()(query)
 app.command()(ledger)
 app.command()(methods)
 app.command()(demo)

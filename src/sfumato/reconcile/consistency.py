@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import sqrt
 
@@ -23,6 +23,10 @@ Array = NDArray[np.float64]
 class ConsistentNormSub:
     """Consistency and norm-sub in turn, until both hold.
 
+    The first pass averages what all tables say of the columns they share, weighted by precision. Norm-sub then lifts
+    rare values, and in large, sparse tables much more than in small ones. So from the second pass on, a table that is
+    itself a shared set (a one-way table, say) is followed by the larger ones and does not follow them.
+
     Args:
         tolerance: largest allowed disagreement of two tables in a shared cell, as a part of all rows.
         passes: give up improving after this many rounds; the last step is norm-sub.
@@ -38,11 +42,15 @@ class ConsistentNormSub:
         overlaps = Overlaps.of(measurements)
         tables = [np.array(one.marginal.counts, dtype=np.float64) for one in measurements]
         total = overlaps.total(tables)
+        overlaps.agree(tables)
+        settled = overlaps.settled()
         for _ in range(self.passes):
-            overlaps.agree(tables)
             tables = [norm_sub(table, total) for table in tables]
             if overlaps.disagreement(tables) <= self.tolerance * max(total, 1.0):
                 break
+            settled.agree(tables)
+        else:
+            tables = [norm_sub(table, total) for table in tables]
         agreed = tuple(Marginal(one.domain, table) for one, table in zip(measurements, tables, strict=True))
         return Marginals(domain, agreed, tuple(sqrt(one.variance) for one in measurements))
 
@@ -55,6 +63,13 @@ class _Shared:
     summed: tuple[tuple[int, ...], ...]
     copies: tuple[int, ...]
     weights: tuple[float, ...]
+
+    def settled(self) -> _Shared:
+        """The same set; if one of the tables is over just these columns, all weight is on it."""
+        if 1 not in self.copies:
+            return self
+        leader = self.copies.index(1)
+        return replace(self, weights=tuple(float(place == leader) for place in range(len(self.members))))
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,10 @@ class Overlaps:
                 continue
             shared.append(_shared(names, members, measurements))
         return cls(tuple(shared))
+
+    def settled(self) -> Overlaps:
+        """The same overlaps, where a table over just the shared columns is trusted alone."""
+        return Overlaps(tuple(part.settled() for part in self.shared))
 
     def total(self, tables: Sequence[Array]) -> float:
         """The estimate of the number of rows from all tables."""
