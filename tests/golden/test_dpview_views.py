@@ -28,8 +28,8 @@ def test_figure_2_type_one():
 
 
 def test_figure_2_type_two():
-    # The figure's c2 = {a5, a6, a7} keeps Definition 6, but Algorithm 2 cannot give it with c1 = {a2, a3, a4}: a4 is then
-    # the smallest column of b2, and so the one that joins a5 and a7. It joins, since 7 ≤ 2 · 4.
+    # The figure's c2 = {a5, a6, a7} keeps Definition 6, but Algorithm 2 cannot give it with c1 = {a2, a3, a4}: a4 is
+    # then the smallest column of b2, and so the one that joins a5 and a7. It joins, since 7 ≤ 2 · 4.
     chain = chain_of(
         domain(a1=6, a2=10, a3=4, a4=3, a5=7, a6=5, a7=2, a8=4),
         [("a7", "a8"), ("a1", "a2", "a3"), ("a4", "a5", "a6")],
@@ -101,9 +101,7 @@ def test_an_upper_view_inside_one_base_view_ties_nothing_and_is_left_out():
 
 
 def test_figure_6_type_three_has_a_vacant_upper_view():
-    chain = chain_of(
-        first(7), [("a1", "a2", "a3"), ("a4", "a5", "a6"), ("a7",)], 3, copied=(1, 2), upper=True
-    )
+    chain = chain_of(first(7), [("a1", "a2", "a3"), ("a4", "a5", "a6"), ("a7",)], 3, copied=(1, 2), upper=True)
     assert chain.upper == (("a1", "a5", "a6"), None)
 
 

@@ -7,16 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, norm
 
+from helpers_sizes import ADULT, CENSUS_INCOME, KDDCUP99
 from sfumato.select.chains import Layout
 from sfumato.select.view_size import CONFIDENCE, RANGE, VISIBLE, view_size, visible
-
-# The sizes of the public domains of adult, census_income and kddcup99.
-ADULT = (74, 9, 32, 16, 16, 7, 15, 6, 5, 2, 10, 6, 99, 42, 2)
-CENSUS = (
-    *(91, 9, 52, 47, 17, 7, 3, 7, 24, 15, 5, 10, 2, 3, 6, 8, 10, 6, 10, 6, 6, 51, 38, 8, 32, 10, 9, 10, 3, 4, 7, 5),
-    *(43, 43, 43, 5, 3, 3, 3, 53, 2, 2),
-)
-KDDCUP = (16, 3, 71, 11, 28, 22, 2, 4, 4, 6, 6, 2, 10, 2, 3, 10, 6, 3, 9, 2, 2, 2, 10, 10, *[20] * 7, 32, 32, *[20] * 8, 23)
 
 
 def masses(codes):
@@ -52,10 +45,10 @@ def test_equal_cells_are_all_visible_or_none_is(epsilon):
     [
         (ADULT, False, [2, 2, 3, 3, 4]),
         (ADULT, True, [2, 2, 3, 3, 4]),
-        (CENSUS, False, [2, 2, 3, 3, 4]),
-        (CENSUS, True, [2, 2, 2, 3, 3]),
-        (KDDCUP, False, [2, 2, 3, 3, 4]),
-        (KDDCUP, True, [2, 2, 2, 3, 3]),
+        (CENSUS_INCOME, False, [2, 2, 3, 3, 4]),
+        (CENSUS_INCOME, True, [2, 2, 2, 3, 3]),
+        (KDDCUP99, False, [2, 2, 3, 3, 4]),
+        (KDDCUP99, True, [2, 2, 2, 3, 3]),
     ],
 )
 def test_the_view_sizes_of_known_tables(sizes, upper, expected):

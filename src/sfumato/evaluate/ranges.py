@@ -45,7 +45,7 @@ def random_ranges(
 def _allowed(size: int, ordered: bool, rng: np.random.Generator) -> NDArray[np.bool_]:
     if ordered:
         low, high = sorted(rng.integers(0, size, 2))
-        return (np.arange(size) >= low) & (np.arange(size) <= high)
+        return np.asarray((np.arange(size) >= low) & (np.arange(size) <= high))
     allowed = rng.random(size) < 0.5
     allowed[rng.integers(size)] = True
     return allowed

@@ -43,11 +43,8 @@ class Found(NamedTuple):
 
 def random_arrangement(layout: Layout, rng: np.random.Generator) -> Arrangement:
     """A random partition, and random columns to copy: Algorithm 1 and Type III as they are in the paper."""
-    columns = rng.permutation(layout.columns).tolist()
-    starts = range(0, layout.columns, max(layout.width, 1))
-    groups = tuple(tuple(sorted(columns[start : start + layout.width])) for start in starts)
     copied = rng.choice(layout.width, size=layout.copied, replace=False).tolist() if layout.copied else ()
-    return Arrangement(groups, tuple(sorted(copied)))
+    return Arrangement(_cut(layout, rng.permutation(layout.columns).tolist()), tuple(sorted(copied)))
 
 
 def random_restarts(pricing: Pricing, rng: np.random.Generator, patience: int | None = None) -> Found:
@@ -66,17 +63,28 @@ def random_restarts(pricing: Pricing, rng: np.random.Generator, patience: int | 
 def local_search(pricing: Pricing, rng: np.random.Generator, patience: int = 50) -> Found:
     """The cheapest arrangement seen on many ways downhill, each step a swap of two columns.
 
-    Every other way starts at random, the others a few random swaps away from the cheapest so far. It ends when no
-    more may be priced, or early, after `patience` ways in a row that found nothing cheaper.
+    The first way starts with the largest columns together. No view can then be larger than the first base view, so that
+    some arrangement keeps the cap. Later ways start in turns a few random swaps away from the cheapest so far, and at
+    random. It ends when no more may be priced, or early, after `patience` ways in a row that found nothing cheaper.
     """
+    _descend(pricing, _descending(pricing.layout), rng)
     idle = 0
     while pricing.left > 0 and idle != patience:
-        before = pricing.found
-        near = before is not None and idle % 2 == 1
-        start = _shaken(pricing.cheapest.arrangement, rng) if near else random_arrangement(pricing.layout, rng)
-        _descend(pricing, start, rng)
+        before = pricing.cheapest
+        near = idle % 2 == 0
+        _descend(pricing, _shaken(before.arrangement, rng) if near else random_arrangement(pricing.layout, rng), rng)
         idle = idle + 1 if pricing.found is before else 0
     return pricing.cheapest
+
+
+def _descending(layout: Layout) -> Arrangement:
+    """The largest columns together, then the next, and so on; the smallest of the last but one copied."""
+    return Arrangement(_cut(layout, range(layout.columns)[::-1]), tuple(range(layout.copied)))
+
+
+def _cut(layout: Layout, columns: Sequence[int]) -> tuple[Group, ...]:
+    starts = range(0, layout.columns, max(layout.width, 1))
+    return tuple(tuple(sorted(columns[start : start + layout.width])) for start in starts)
 
 
 def _descend(pricing: Pricing, place: Arrangement, rng: np.random.Generator) -> None:
@@ -155,7 +163,7 @@ class Pricing:
     def cheapest(self) -> Found:
         """The cheapest arrangement so far."""
         if self.found is None:
-            raise ValueError("nothing has been priced yet")
+            raise ValueError("nothing has been priced yet; price an arrangement first")
         return self.found
 
     def cost(self, arrangement: Arrangement) -> Cost:

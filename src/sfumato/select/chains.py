@@ -49,7 +49,7 @@ class Layout:
 
     @property
     def ties(self) -> int:
-        """How many pairs of neighbours need a cross view: all, except the last pair of Type III, which shares columns."""
+        """How many neighbours need a cross view: all pairs but the last of Type III, which share columns themselves."""
         return max(self.groups - 1, 0) - (self.kind == "III")
 
     def views(self, upper: bool) -> int:

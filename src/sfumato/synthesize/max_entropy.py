@@ -35,8 +35,8 @@ SWEEPS = 500
 """The most sweeps over all known parts."""
 
 LOOK_BACK, PROGRESS = 20, 0.98
-"""Stop fitting where the gap is still above this part of what it was so many sweeps ago. Tables may agree on what they share
-and yet have no common table over all columns: then the gap stays."""
+"""Stop fitting where the gap is still above this part of what it was so many sweeps ago. Tables may agree on what
+they share and yet have no common table over all columns: then the gap stays."""
 
 Array = NDArray[np.float64]
 
