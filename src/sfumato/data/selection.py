@@ -13,8 +13,9 @@ from sfumato.data.domain import Clique
 class Chain:
     """Views in a row: base views that share no columns, and cross views that tie each base view to the next.
 
-    `cross[i]` ties `base[i]` to `base[i + 1]`; where two base views share columns themselves, there is no cross view
-    between them and `cross[i]` is None. `upper[i]`, if there are upper views, ties what `cross[i]` leaves out.
+    `cross[i]` ties `base[i]` to `base[i + 1]`. Only the last base view may share columns with the one before it; there
+    is no cross view between them then, and `cross[i]` is None. `upper[i]`, if there are upper views, ties what is left
+    out of `cross[i]`; it is None where there is no cross view, or where all that is left out lies in one base view.
     """
 
     base: tuple[Clique, ...]

@@ -24,7 +24,7 @@ class ChainedViews:
         upper: whether to add upper cross views (DPView+).
         columns: how many columns a view has (d in the paper); None leaves it to the guideline of section IV-C7.
         rows_guess: a public guess of the number of rows, for the guideline. Ten times too few or too many moves its
-            answer by about one column.
+            answer by one or two columns.
         most_cells: a view may have at most this many cells. The guideline takes fewer columns to keep to it; where two
             are too many, or the columns were given, a larger view is an error.
         evaluations: how many arrangements the search may look at.
