@@ -45,6 +45,15 @@ def test_one_pass_makes_all_tables_agree_on_everything_they_share(measured):
 
 
 @given(measurements())
+def test_a_later_set_never_breaks_what_an_earlier_one_has_settled(measured):
+    tables = [np.array(one.marginal.counts, dtype=float) for one in measured]
+    shared = Overlaps.of(measured).shared
+    for done, part in enumerate(shared, start=1):
+        Overlaps((part,)).agree(tables)
+        assert Overlaps(shared[:done]).disagreement(tables) < 1e-6
+
+
+@given(measurements())
 def test_tables_that_agree_already_are_left_alone(measured):
     tables = [np.array(one.marginal.counts, dtype=float) for one in measured]
     overlaps = Overlaps.of(measured)

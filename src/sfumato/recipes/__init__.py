@@ -3,9 +3,10 @@
 from sfumato.errors import MethodError
 from sfumato.pipeline import Recipe
 from sfumato.recipes.dpview import DPVIEW, DPVIEW_PLUS
+from sfumato.recipes.priview import PRIVIEW
 from sfumato.recipes.privsyn import PRIVSYN
 
-RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (PRIVSYN, DPVIEW, DPVIEW_PLUS)}
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (PRIVSYN, DPVIEW, DPVIEW_PLUS, PRIVIEW)}
 
 
 def recipe_named(name: str) -> Recipe:
