@@ -120,6 +120,7 @@ def test_reconciled_tables_agree_exactly(cliques, seed, rate, sigma):
     _, noisy = measured(np.random.default_rng(seed), rate, cliques, sigma)
     marginals = ConsistentRipple()(DOMAIN, noisy)
     assert marginals.cliques == tuple(cliques)
+    assert marginals.scales == pytest.approx([sigma] * len(cliques))
     for one, other in combinations(marginals.tables, 2):
         shared = [name for name in one.clique if name in other.clique]
         assert one.project(shared).counts == pytest.approx(other.project(shared).counts, abs=1e-6)

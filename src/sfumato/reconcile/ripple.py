@@ -46,13 +46,13 @@ class ConsistentRipple:
         """Tables with one common total and equal shared marginals, nearly without negative cells."""
         overlaps = Overlaps.of(measurements)
         tables = [np.array(one.marginal.counts, dtype=np.float64) for one in measurements]
+        scales = tuple(sqrt(one.variance) for one in measurements)
         for _ in range(self.passes):
             overlaps.agree(tables)
-            tables = [
-                ripple(table, self.theta * sqrt(one.variance)) for table, one in zip(tables, measurements, strict=True)
-            ]
+            tables = [ripple(table, self.theta * scale) for table, scale in zip(tables, scales, strict=True)]
         overlaps.agree(tables)
-        return Marginals(domain, tuple(Marginal(m.domain, t) for m, t in zip(measurements, tables, strict=True)))
+        agreed = tuple(Marginal(one.domain, table) for one, table in zip(measurements, tables, strict=True))
+        return Marginals(domain, agreed, scales)
 
 
 def ripple(table: Array, theta: float) -> Array:

@@ -254,7 +254,7 @@ class Board:
         needed = self.counts[_axes(columns, len(target))] == own
         before = (needed & own).reshape(len(trials), -1).sum(axis=1)
         # A column that has just come stays for a while, or two columns would take turns for ever.
-        stay = np.where(now - self.entered[every[:, None], columns] < STAY, 3.0, 0.0)
+        stay = np.where(now - self.entered[trials[:, None], columns] < STAY, 3.0, 0.0)
         stay[:, -len(target) :] = np.inf
         gains = rng.random(len(trials)) - before / factorial(len(target))
         while (over := self.sizes[columns].prod(axis=1) > self.task.limit).any():
