@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # Where the public benchmark data sets are (adult.csv.gz with adult.schema.json, and so on).
-DATA ?= ../shared/data
+DATA ?= data
 
 .PHONY: demo test lint bench clean
 
