@@ -176,3 +176,8 @@ def test_the_list_of_methods_is_complete_and_named():
     assert all(name == recipe.name for name, recipe in RECIPES.items())
     with pytest.raises(SfumatoError, match="method 'magic' is unknown; known methods are privsyn"):
         fit(pa.table({"a": ["0"]}), schema_of({"a": 1}), epsilon=1, method="magic")
+
+
+def test_privsyn_tells_its_selection_how_much_budget_will_measure():
+    recipe = RECIPES["privsyn"]
+    assert recipe.select.measure_ratio == recipe.shares["measure"] / recipe.shares["select"]

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from helpers_population import marginals_of, population
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
@@ -13,25 +14,6 @@ from sfumato.data.selection import Selection
 from sfumato.synthesize.gradual_update import DECAYS, GradualUpdate, Target, moves, update
 
 NONE = Selection(())
-
-
-def population(rows=40_000, seed=0):
-    """A table with real dependence: a chain a - b - c, a triangle c, d, e and a column f by itself."""
-    rng = np.random.default_rng(seed)
-    a = rng.integers(0, 4, rows)
-    b = (a + rng.integers(0, 2, rows)) % 4
-    c = np.where(rng.random(rows) < 0.7, b % 3, rng.integers(0, 3, rows))
-    d = np.where(rng.random(rows) < 0.6, c, rng.integers(0, 3, rows))
-    e = np.where(rng.random(rows) < 0.8, (c + d) % 2, rng.integers(0, 2, rows))
-    f = rng.choice(5, rows, p=[0.5, 0.3, 0.1, 0.1, 0.0])
-    from sfumato.data.records import Records
-
-    return Records(Domain({"a": 4, "b": 4, "c": 3, "d": 3, "e": 2, "f": 5}), [a, b, c, d, e, f])
-
-
-def marginals_of(records, cliques):
-    singles = [(name,) for name in records.domain.names]
-    return Marginals(records.domain, tuple(records.project(clique) for clique in [*singles, *cliques]))
 
 
 def distance(records, other, clique):

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from helpers_population import marginals_of, population
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
-from sfumato.data.records import Records
 from sfumato.data.selection import Selection
 from sfumato.errors import MethodError
 from sfumato.evaluate.marginals import mean_total_variation
@@ -18,23 +18,6 @@ from sfumato.synthesize.start import Target, independent_columns, maximal
 
 NONE = Selection(())
 both_costs = pytest.mark.parametrize("cost", ["columns", "cells"])
-
-
-def population(rows=20_000, seed=0):
-    """A chain a - b - c, a triangle c, d, e and a column f by itself."""
-    rng = np.random.default_rng(seed)
-    a = rng.integers(0, 4, rows)
-    b = (a + rng.integers(0, 2, rows)) % 4
-    c = np.where(rng.random(rows) < 0.7, b % 3, rng.integers(0, 3, rows))
-    d = np.where(rng.random(rows) < 0.6, c, rng.integers(0, 3, rows))
-    e = np.where(rng.random(rows) < 0.8, (c + d) % 2, rng.integers(0, 2, rows))
-    f = rng.choice(5, rows, p=[0.5, 0.3, 0.1, 0.1, 0.0])
-    return Records(Domain({"a": 4, "b": 4, "c": 3, "d": 3, "e": 2, "f": 5}), [a, b, c, d, e, f])
-
-
-def marginals_of(records, cliques):
-    singles = [(name,) for name in records.domain.names]
-    return Marginals(records.domain, tuple(records.project(clique) for clique in [*singles, *cliques]))
 
 
 @both_costs
@@ -49,14 +32,14 @@ def test_one_table_is_fitted_exactly_and_every_column_keeps_its_own_counts(cost)
 
 
 def test_tables_that_agree_are_all_reproduced():
-    real = population()
+    real = population(20_000)
     cliques = [("a", "b"), ("b", "c"), ("c", "d"), ("c", "e"), ("d", "e")]
     synthetic = MinCostFlow()(marginals_of(real, cliques), NONE, len(real), np.random.default_rng(1))
     assert mean_total_variation(real, synthetic, cliques) < 0.01
 
 
 def test_moving_along_few_columns_comes_nearer_than_the_papers_cost():
-    real = population()
+    real = population(20_000)
     cliques = list(combinations("abcde", 2))
     marginals = marginals_of(real, cliques)
     errors = [

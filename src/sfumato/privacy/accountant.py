@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, exp, expm1, floor, inf, log, sqrt
+from math import ceil, exp, expm1, floor, log, sqrt
 
 from scipy.special import erfcx, ndtri
 
@@ -84,24 +84,6 @@ def gaussian_budget(epsilon: float, delta: float) -> Fraction:
     too_large = _smallest(lambda mu: gaussian_delta(epsilon, mu) * (1 + _SLACK) > delta, 0.0, high)
     mu = too_large * (1 - _SLACK)
     return Fraction(floor(mu * mu / 2 * (1 - _SLACK) * 2**100), 2**100)
-
-
-def concentrated_epsilon(rho: Fraction, delta: float) -> float:
-    """An epsilon such that rho-zCDP is (epsilon, delta)-DP: the bound of Canonne, Kamath and Steinke, minimised."""
-    if rho == 0:
-        return 0.0
-    r = float(rho) * (1 + _SLACK)
-
-    def bound(order: float) -> float:
-        return r * order + (log(1 / (order * delta)) + (order - 1) * log(1 - 1 / order)) / (order - 1)
-
-    best, order = inf, 1.0
-    for step in range(1, 20_000):  # a fine geometric grid: every point is a valid bound
-        order = 1 + 1e-6 * exp(step / 500)
-        best = min(best, bound(order))
-        if order > 1e12:
-            break
-    return max(0.0, best) * (1 + _SLACK)
 
 
 def round_up(value: float, bits: int = 60) -> Fraction:

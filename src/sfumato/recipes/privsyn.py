@@ -12,9 +12,9 @@ Where we depart from the texts, and why:
 - Pairs that no combined clique covers are kept (Algorithm 3 of the report forgets them).
 - A column in no chosen pair is left to its one-way table.
 - Alpha decays by 0.84 every 3 sweeps instead of every 20, which ends nearer to the tables in a third of the sweeps.
-- A pass of random swaps follows gradual update (see `GradualUpdate.swaps`): on UCI Adult it takes a seventh off the
-  error of three-way tables at epsilon 1 and a third at epsilon 5. `replace(PRIVSYN,
-  synthesize=GradualUpdate(swaps=0))` is the paper's own.
+- A pass of random swaps follows gradual update (see `GradualUpdate.swaps`): on UCI Adult it takes an eighth off the
+  error of three-way tables at epsilon 1 and a quarter at epsilon 5. `GradualUpdate(swaps=0)` is the paper's own.
+- After the first pass of consistency, one-way tables lead and larger ones follow (see `ConsistentNormSub`).
 - Rows to move are rounded at random, never to the nearest whole number, which would starve small cells.
 - Attribute appending is applied layer by layer and to combined cliques too, so that trees are sampled exactly.
 - Gaussian noise is accounted exactly (docs/proofs/accounting.md) and not by rho + 2 sqrt(rho log 1/delta).
