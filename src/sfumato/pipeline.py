@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.data.domain import Clique, Domain
+from sfumato.data.domain import Domain
 from sfumato.data.marginal import Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
@@ -45,8 +45,8 @@ class Select(Protocol):
 class Measure(Protocol):
     """Stage 3: measure the chosen tables."""
 
-    def __call__(self, holder: Holder, cliques: Sequence[Clique], share: Share) -> tuple[Measurement, ...]:
-        """One noisy table for each clique."""
+    def __call__(self, holder: Holder, selection: Selection, share: Share) -> tuple[Measurement, ...]:
+        """One noisy table for each clique of the selection."""
         ...
 
 
@@ -127,7 +127,7 @@ def run(
 
     progress("measure")
     ledger.stage = "measure"
-    measured = recipe.measure(holder, selection.cliques, shares["measure"])
+    measured = recipe.measure(holder, selection, shares["measure"])
 
     # ------------- below this line nothing can see private rows -------------
     progress("reconcile")

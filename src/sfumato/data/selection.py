@@ -29,24 +29,31 @@ class Chain:
 
 @dataclass(frozen=True)
 class Selection:
-    """The cliques to measure, and a structure over them for the stages that need one."""
+    """The cliques to measure, and a structure over them for the stages that need one.
+
+    `weights`, if there are any, are the parts of the budget that the cliques get, in any unit; without them the measure
+    stage shares by its own rule.
+    """
 
     cliques: tuple[Clique, ...]
     structure: Chain | None = None
+    weights: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """This selection as JSON."""
-        return {"cliques": self.cliques, "structure": self.structure.to_dict() if self.structure else None}
+        structure = self.structure.to_dict() if self.structure else None
+        return {"cliques": self.cliques, "structure": structure, "weights": self.weights}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Selection:
         """Read a selection back from JSON."""
-        cliques, structure = _cliques(record["cliques"]), record["structure"]
+        cliques = tuple(map(tuple, record["cliques"]))
+        weights = tuple(map(float, record.get("weights", ())))
+        structure = record["structure"]
         if structure is None:
-            return cls(tuple(clique for clique in cliques if clique is not None))
-        base = tuple(clique for clique in _cliques(structure["base"]) if clique is not None)
-        chain = Chain(base, _cliques(structure["cross"]), _cliques(structure["upper"]))
-        return cls(tuple(clique for clique in cliques if clique is not None), chain)
+            return cls(cliques, None, weights)
+        base = tuple(map(tuple, structure["base"]))
+        return cls(cliques, Chain(base, _cliques(structure["cross"]), _cliques(structure["upper"])), weights)
 
 
 def _cliques(lists: list[list[str] | None]) -> tuple[Clique | None, ...]:

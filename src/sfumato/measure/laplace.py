@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfumato.data.domain import Clique
 from sfumato.data.marginal import Measurement
+from sfumato.data.selection import Selection
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 
@@ -20,9 +19,10 @@ class LaplaceTables:
 
     power: float = 1 / 3
 
-    def __call__(self, holder: Holder, cliques: Sequence[Clique], share: Share) -> tuple[Measurement, ...]:
+    def __call__(self, holder: Holder, selection: Selection, share: Share) -> tuple[Measurement, ...]:
         """One noisy table for each clique; the whole share is spent unless there is nothing to measure."""
-        if not cliques:
+        if not selection.cliques:
             return ()
-        parts = share.split([holder.domain.cells(clique) ** self.power for clique in cliques])
-        return holder.measure(cliques, [part.laplace(holder.neighbours.marginal) for part in parts])
+        rule = [holder.domain.cells(clique) ** self.power for clique in selection.cliques]
+        parts = share.split(selection.weights or rule)
+        return holder.measure(selection.cliques, [part.laplace(holder.neighbours.marginal) for part in parts])
