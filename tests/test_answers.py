@@ -113,10 +113,12 @@ class TestByHand:
 
     def test_too_many_cells_are_refused(self):
         wide = Domain({f"c{i}": 20 for i in range(6)})
+        kinds = [{"name": name, "type": "integer", "min": 1, "max": 20} for name in wide]
+        wide_schema = sfumato.Schema.parse({"name": "wide", "columns": kinds})
         mergings = tuple(map(Merging.identity, wide.shape))
         nothing = Model(Recoding(wide, mergings), Selection(()), (), Marginals(wide, ()))
         with pytest.raises(ModelTooLarge, match="64,000,000 cells; at most 5,000,000 are answered; ask for fewer"):
-            answer(nothing, SCHEMA, wide.names)
+            answer(nothing, wide_schema, wide.names)
 
 
 SURVEY = sfumato.Schema.parse(json.loads(survey_schema_text()))

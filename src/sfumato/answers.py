@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from math import sqrt
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.data.attributes import Attributes
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.recoding import Recoding
@@ -26,15 +25,20 @@ def answer(model: Model, schema: Schema, columns: Sequence[str]) -> pa.Table:
     The counts are those of the model's tables where one of them holds all columns, and of maximum entropy elsewhere.
     A name that is taken by a column gets an underscore: `count_`.
     """
-    clique = _asked(model.recoding.fine, columns)
+    attributes = Attributes(schema)
+    asked = _asked(attributes.columns, columns)
+    clique = attributes.needed(asked.names)
+    _require_few(model.recoding.fine.project(clique))
     counts = split(_estimate(model, clique), model.recoding)
-    cells = np.indices(counts.domain.shape, dtype=np.int32).reshape(len(clique), -1)
+    cell = _cells(attributes, asked, counts.domain)
+    cells = np.indices(asked.shape, dtype=np.int32).reshape(len(asked), -1)
     arrays = [
         pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(labels(schema[name]), pa.string()))
-        for name, codes in zip(clique, cells, strict=True)
+        for name, codes in zip(asked.names, cells, strict=True)
     ]
-    arrays += [pa.array(counts.counts.ravel()), _standard_errors(model, clique)]
-    return pa.table(arrays, names=[*clique, *(_free(name, clique) for name in ("count", "standard_error"))])
+    arrays.append(pa.array(np.bincount(cell, counts.counts.ravel(), asked.cells())))
+    arrays.append(_standard_errors(model, clique, cell, asked.cells()))
+    return pa.table(arrays, names=[*asked.names, *(_free(name, asked.names) for name in ("count", "standard_error"))])
 
 
 def split(marginal: Marginal, recoding: Recoding) -> Marginal:
@@ -48,42 +52,60 @@ def split(marginal: Marginal, recoding: Recoding) -> Marginal:
     return Marginal(recoding.fine.project(marginal.clique), counts)
 
 
-def _asked(domain: Domain, columns: Sequence[str]) -> Clique:
+def _asked(domain: Domain, columns: Sequence[str]) -> Domain:
     if not columns:
         raise SchemaError(f"no columns were asked for; name one or more of {', '.join(domain.names)}")
     wanted = domain.project(columns)
+    _require_few(wanted)
+    return wanted
+
+
+def _require_few(wanted: Domain) -> None:
     if wanted.cells() > CELLS:
         sizes = ", ".join(f"{name} ({size})" for name, size in wanted.items())
         raise ModelTooLarge(
             f"the table over {sizes} has {wanted.cells():,} cells; at most {CELLS:,} are answered; "
             "ask for fewer columns"
         )
-    return wanted.names
 
 
 def _estimate(model: Model, clique: Clique) -> Marginal:
     return maximum_entropy(model.marginals, bridged(model.marginals, clique)).project(clique)
 
 
-def _standard_errors(model: Model, clique: Clique) -> pa.Array:
+def _cells(attributes: Attributes, asked: Domain, known: Domain) -> NDArray[np.int64]:
+    """The cell of the asked table to which each cell of a table over attributes belongs."""
+    codes = dict(zip(known.names, np.indices(known.shape).reshape(len(known), -1), strict=True))
+    sources = [attributes.sources[name] for name in asked.names]
+    places = [source.codes[tuple(codes[name] for name in source.attributes)] for source in sources]
+    return np.ravel_multi_index(places, asked.shape)
+
+
+def _standard_errors(model: Model, clique: Clique, cell: NDArray[np.int64], size: int) -> pa.Array:
     """The standard error of each cell; null where no noisy table holds all columns, and where a code was split.
 
     A sum of m cells with noise of variance v has the standard error sqrt(m v); of several noisy tables the best counts.
     """
+    fine, recoding = model.recoding.fine.project(clique), model.recoding
+    merged = recoding.domain.project(clique)
+    coarse = [recoding.mergings[recoding.fine.index(name)].to[np.arange(recoding.fine[name])] for name in clique]
+    into = np.ravel_multi_index(np.meshgrid(*coarse, indexing="ij"), merged.shape).ravel()
+    # A merged cell is split if its parts belong to different cells of the answer.
+    first, last = np.full(merged.cells(), size), np.full(merged.cells(), -1)
+    np.minimum.at(first, into, cell)
+    np.maximum.at(last, into, cell)
+    split = np.zeros(size, dtype=np.bool_)
+    split[cell[(first != last)[into]]] = True
+
     covered = any(set(clique) <= set(table.clique) for table in model.marginals.tables)
-    errors = [
-        sqrt(one.variance * one.domain.cells() / one.domain.cells(clique))
-        for one in model.measurements
-        if covered and set(clique) <= set(one.clique)
-    ]
-    whole = reduce(np.logical_and.outer, (_whole(model.recoding, name) for name in clique)).ravel()
-    return pa.array(np.full(len(whole), min(errors, default=np.nan)), mask=~whole if errors else np.ones_like(whole))
-
-
-def _whole(recoding: Recoding, name: str) -> NDArray[np.bool_]:
-    """Which codes of a column are merged with no other."""
-    to = recoding.mergings[recoding.fine.index(name)].to
-    return np.asarray(np.bincount(to)[to] == 1)
+    errors = np.full(size, np.inf)
+    for one in model.measurements:
+        if covered and set(clique) <= set(one.clique):
+            raw = one.domain.project(clique) == fine
+            summed = np.bincount(cell if raw else first[first == last], minlength=size)
+            inside = one.domain.cells() // one.domain.cells(clique)
+            errors = np.minimum(errors, np.sqrt(one.variance * inside * summed))
+    return pa.array(errors, mask=split | np.isinf(errors))
 
 
 def _free(name: str, taken: Clique) -> str:

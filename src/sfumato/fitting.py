@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sfumato import tables
+from sfumato.data.attributes import Attributes
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
-from sfumato.errors import BudgetError, SchemaError
-from sfumato.pipeline import Progress, run
+from sfumato.errors import BudgetError, MethodError, SchemaError
+from sfumato.pipeline import Progress, Recipe, run
 from sfumato.privacy.budget import Budget, PureDP, budget_of
 from sfumato.privacy.holder import LocalHolder, Neighbours
 from sfumato.privacy.intake import RawHolder
 from sfumato.privacy.ledger import Ledger
-from sfumato.recipes import recipe_named
+from sfumato.privacy.narrowing import less_noise
+from sfumato.recipes import RECIPES, recipe_named, synthesizer_named
 from sfumato.release import Release
+from sfumato.select.given_views import GivenViews, read_views
+from sfumato.select.random_views import RandomViews
+
+APPROXIMATE, EITHER = "(epsilon, delta)", "epsilon or (epsilon, delta)"
+"""Guarantees of methods that need a delta, and of those that may have one."""
 
 
 def fit(
@@ -25,6 +33,8 @@ def fit(
     epsilon: float | str,
     delta: float | str | None = None,
     method: str = "privsyn",
+    views: str | Path | None = None,
+    synthesizer: str | None = None,
     accept_observed_domain: bool = False,
     progress: Progress = lambda stage: None,
 ) -> Release:
@@ -36,35 +46,60 @@ def fit(
         epsilon: the budget. Text such as "0.1" is exact.
         delta: the probability with which epsilon may fail; leave it out for pure differential privacy.
         method: the name of a recipe; `sfumato.methods()` lists them.
+        views: a JSON file of the views to measure, with weights, in the place of those that the method would choose.
+        synthesizer: what makes rows from the tables, if not the method's own part; it can be changed later for free.
         accept_observed_domain: say that the parts of the schema which were taken from the data may be public.
         progress: called with the name of each stage as it starts.
     """
-    recipe = recipe_named(method)
-    budget = check_budget(budget_of(epsilon, delta), method)
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
+    recipe = recipe_for(method, schema, views)
+    synthesizer_named(synthesizer, method)
+    budget = least_noise(recipe, check_budget(budget_of(epsilon, delta), method), schema)
     check_observed(schema, accept_observed_domain)
     progress("read")
     holder, ledger = take_in(data, schema, budget)
     model = run(recipe, holder, schema, ledger, progress)
     statement = ledger.statement()
     statement.verify()
-    return Release(method, schema, statement, model, tables.kind_of(data), tables.types_of(data, schema))
+    return Release(method, schema, statement, model, tables.kind_of(data), tables.types_of(data, schema), synthesizer)
+
+
+def recipe_for(method: str, schema: Schema, views: str | Path | None) -> Recipe:
+    """A method, with a user's views in the place of its select stage if he gives some; they are checked here."""
+    recipe = recipe_named(method)
+    if views is None:
+        return recipe
+    if not recipe.takes_views:
+        able = ", ".join(name for name, one in RECIPES.items() if one.takes_views)
+        raise MethodError(f"method {method!r} needs views of its own choice; views can be given to {able}")
+    given = read_views(views)
+    given.check(Attributes(schema).domain)
+    return replace(recipe, select=given)
+
+
+def least_noise(recipe: Recipe, budget: Budget, schema: Schema) -> Budget:
+    """The budget to open a ledger with: for a method of either kind, the one with less noise in each table."""
+    if not isinstance(recipe.select, GivenViews | RandomViews) or recipe.guarantee != EITHER:
+        return budget
+    domain, neighbours = Attributes(schema).domain, Neighbours.of(schema)
+    tables = len(domain) + recipe.select.tables(domain, budget.total, neighbours)
+    return less_noise(budget, tables, neighbours)
 
 
 def take_in(data: Any, schema: Schema, budget: Budget) -> tuple[LocalHolder, Ledger]:
     """Give a table to a holder, in the codes of its schema, and open the ledger. Refuses a table that does not fit."""
-    neighbours = Neighbours(schema.unit.rows, replace=schema.neighbours == "replace-one")
+    neighbours = Neighbours.of(schema)
     ledger = Ledger(budget, str(neighbours))
     ledger.note("read the schema", "the schema is public")
     for name in schema.observed:
         ledger.note(f"domain of column {name!r} was observed in the data", "a person accepted it as public")
     raw = RawHolder(tables.read(data), neighbours, ledger, schema.unit.column)
-    return raw.through(SchemaCodec(schema)), ledger
+    return raw.through(SchemaCodec(schema)).through(Attributes(schema)), ledger
 
 
 def check_budget(budget: Budget, method: str) -> Budget:
     """Refuse a budget of a kind that a method cannot spend."""
-    if isinstance(budget, PureDP) and recipe_named(method).guarantee != "epsilon":
+    if isinstance(budget, PureDP) and recipe_named(method).guarantee == APPROXIMATE:
         raise BudgetError(
             f"method {method!r} adds Gaussian noise and needs a delta; give one, for example delta = 1e-9"
         )

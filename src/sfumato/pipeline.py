@@ -13,13 +13,14 @@ from typing import Protocol
 
 import numpy as np
 
-from sfumato.data.domain import Domain
+from sfumato.data.attributes import Attributes
+from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
-from sfumato.data.selection import Selection
+from sfumato.data.selection import Apart, Selection
 from sfumato.errors import BudgetError
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
@@ -30,7 +31,7 @@ class Encode(Protocol):
     """Stage 1: learn a coding of the columns, and hand over what was measured for it."""
 
     def __call__(self, holder: Holder, schema: Schema, share: Share) -> tuple[Recoding, tuple[Measurement, ...]]:
-        """The recoding, and noisy tables over the codes of the schema."""
+        """The recoding, and noisy tables over the codes of the attributes."""
         ...
 
 
@@ -68,7 +69,10 @@ class Synthesize(Protocol):
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named method: five parts, and how the budget is shared among the three that pay."""
+    """A named method: five parts, and how the budget is shared among the three that pay.
+
+    `takes_views` says whether a user may give the views to measure in the place of the select stage.
+    """
 
     name: str
     summary: str
@@ -79,6 +83,7 @@ class Recipe:
     measure: Measure
     reconcile: Reconcile
     synthesize: Synthesize
+    takes_views: bool = False
 
     def __post_init__(self) -> None:
         if set(self.shares) != {"encode", "select", "measure"} or sum(self.shares.values()) != 1:
@@ -110,24 +115,31 @@ Progress = Callable[[str], None]
 def run(
     recipe: Recipe, holder: Holder, schema: Schema, ledger: Ledger, progress: Progress = lambda stage: None
 ) -> Model:
-    """Spend the ledger's budget on the rows of `holder` as the recipe says."""
-    shares = {
-        stage: Share(ledger.budget.total.unit, ledger.budget.total.amount * part)
-        for stage, part in recipe.shares.items()
-    }
+    """Spend the ledger's budget on the rows of `holder`, which are in attributes of `schema`, as the recipe says.
+
+    What a stage leaves unspent goes to the stages after it, in proportion to their own shares.
+    """
+    budget = ledger.budget.total
+    start = ledger.left
+
+    def share_of(*stages: str) -> Share:
+        """The share of the first of these stages, the only ones that are left to pay for."""
+        parts = [recipe.shares[stage] for stage in stages]
+        left = budget.amount - (start - ledger.left)
+        return Share(budget.unit, left * parts[0] / sum(parts))
 
     progress("encode")
     ledger.stage = "encode"
-    recoding, one_way = recipe.encode(holder, schema, shares["encode"])
+    recoding, one_way = recipe.encode(holder, schema, share_of("encode", "select", "measure"))
     holder = holder.through(recoding)
 
     progress("select")
     ledger.stage = "select"
-    selection = recipe.select(holder, shares["select"])
+    selection = _select(recipe, holder, Attributes(schema).parts, share_of("select", "measure"))
 
     progress("measure")
     ledger.stage = "measure"
-    measured = recipe.measure(holder, selection, shares["measure"])
+    measured = recipe.measure(holder, selection, share_of("measure"))
 
     # ------------- below this line nothing can see private rows -------------
     progress("reconcile")
@@ -135,3 +147,29 @@ def run(
     ledger.note("make the noisy tables agree", "post-processing of noisy tables")
     marginals = recipe.reconcile(recoding.domain, [*map(recoding.merge, one_way), *measured], selection)
     return Model(recoding, selection, (*one_way, *measured), marginals)
+
+
+def _select(recipe: Recipe, holder: Holder, groups: Sequence[Clique], share: Share) -> Selection:
+    """One selection, or one for each group of columns that the schema keeps apart."""
+    if len(groups) == 1:
+        return recipe.select(holder, share)
+    # A group of k columns has about k²/2 pairs to be looked at.
+    parts = share.split([len(group) ** 2 for group in groups]) if share.amount else [share] * len(groups)
+    selections = tuple(
+        recipe.select(holder.through(Group(holder.domain.project(group))), part)
+        for group, part in zip(groups, parts, strict=True)
+    )
+    cliques = tuple(clique for one in selections for clique in one.cliques)
+    weights = tuple(weight for one in selections for weight in one.weights)
+    return Selection(cliques, Apart(tuple(groups), selections), weights)
+
+
+@dataclass(frozen=True)
+class Group:
+    """A codec that keeps some columns and drops the others."""
+
+    domain: Domain
+
+    def encode(self, records: Records) -> Records:
+        """The rows with the columns of this group only."""
+        return Records(self.domain, [records[name] for name in self.domain])

@@ -14,12 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import answers, storage, tables
+from sfumato.data.attributes import Attributes
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, ReleaseError
 from sfumato.pipeline import Model
 from sfumato.privacy.ledger import Statement
-from sfumato.recipes import recipe_named
+from sfumato.recipes import recipe_named, synthesizer_named
+from sfumato.synthesize.joining import joined
 
 FORMAT = 1
 """Version of the release folder; a change that old readers would misread raises it."""
@@ -37,6 +39,7 @@ class Release:
         schema: the public schema.
         ledger: every privacy event, with the guarantee.
         model: what was learned.
+        synthesizer: the name of what makes rows, if it is not the method's own.
         kind: which kind of table samples come as: pandas, polars or arrow.
         types: the column types that samples are given, where the private table was a typed one.
     """
@@ -47,6 +50,7 @@ class Release:
     model: Model
     kind: str = "arrow"
     types: Mapping[str, str] = field(default_factory=dict)
+    synthesizer: str | None = None
 
     @property
     def rows(self) -> int:
@@ -70,9 +74,10 @@ class Release:
         rng = np.random.default_rng(seed)
         # Methods that fit rows to tables need enough rows to fit; a small sample is drawn from a larger fit.
         fitted_rows = max(rows, min(self.rows, ENOUGH_ROWS))
-        fitted = recipe_named(self.method).synthesize(self.model.marginals, self.model.selection, fitted_rows, rng)
-        records = fitted.take(rng.permutation(len(fitted))[:rows])
-        return SchemaCodec(self.schema).decode(self.model.recoding.decode(records, rng), rng)
+        synthesize = synthesizer_named(self.synthesizer, self.method)
+        fitted = joined(synthesize, self.model.marginals, self.model.selection, fitted_rows, rng)
+        records = self.model.recoding.decode(fitted.take(rng.permutation(len(fitted))[:rows]), rng)
+        return SchemaCodec(self.schema).decode(Attributes(self.schema).decode(records), rng)
 
     def marginal(self, *columns: str) -> Any:
         """The table of counts over any columns, of the kind that was given to `fit`: free, and the same every time.
@@ -115,7 +120,8 @@ class Release:
         schema = Schema.parse(storage.read_json(folder / "schema.json"))
         statement = Statement.from_dict(storage.read_json(folder / "ledger.json"))
         model = storage.read_model(folder, schema)
-        return cls(description["method"], schema, statement, model, description["kind"], description["types"])
+        method, kind, types = (description[key] for key in ("method", "kind", "types"))
+        return cls(method, schema, statement, model, kind, types, description.get("synthesizer"))
 
     def description(self) -> dict[str, Any]:
         """What release.json says: how this was made, in plain words and for programs."""
@@ -128,6 +134,7 @@ class Release:
             "observed_domains_accepted": list(self.schema.observed),
             "parameters": recipe_named(self.method).parameters(),
             "versions": {"sfumato": version("sfumato"), "python": python_version(), "numpy": np.__version__},
+            "synthesizer": self.synthesizer,
             "kind": self.kind,
             "types": dict(self.types),
         }

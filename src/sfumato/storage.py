@@ -22,14 +22,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from sfumato.data.attributes import Attributes
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
 from sfumato.data.schema import Schema
 from sfumato.data.selection import Selection
-from sfumato.encode.codec import SchemaCodec
-from sfumato.encode.labels import labels
+from sfumato.encode.labels import attribute_labels
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.pipeline import Model
 
@@ -123,7 +123,7 @@ def read_model(folder: Path, schema: Schema) -> Model:
     description = read_json(folder / "model" / "model.json")
     index = read_json(folder / "marginals" / "index.json")
     try:
-        recoding = Recoding.from_dict(SchemaCodec(schema).domain, description["merged"])
+        recoding = Recoding.from_dict(Attributes(schema).domain, description["merged"])
         with (folder / "model" / "tables.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             tables = tuple(
                 Marginal(recoding.domain.project(columns), arrays[str(number)])
@@ -143,8 +143,9 @@ def _published(measurement: Measurement, recoding: Recoding, schema: Schema, raw
     """A noisy table for readers: one row for each cell, labels instead of codes."""
     cells = np.indices(measurement.domain.shape).reshape(len(measurement.domain), -1)
     columns = {}
+    attributes = {attribute.name: attribute for attribute in Attributes(schema).all}
     for name, codes in zip(measurement.clique, cells, strict=True):
-        names = labels(schema[name])
+        names = attribute_labels(attributes[name])
         columns[name] = _named(codes, names if raw else _merged_labels(names, recoding, name))
     columns["noisy_count"] = pa.array(measurement.marginal.counts.ravel())
     columns["standard_deviation"] = pa.array(np.full(measurement.domain.cells(), sqrt(measurement.variance)))

@@ -5,12 +5,13 @@ from hypothesis import strategies as st
 
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.engineering import Compress
 from sfumato.encode.rare_values import merge_rare
 
 
 def merged(counts, sigma=10.0, ordered=0):
     table = Marginal(Domain({"x": len(counts)}), np.array(counts))
-    return merge_rare(Measurement(table, sigma**2), 3.0, ordered)
+    return merge_rare(Measurement(table, sigma**2), Compress(sigmas=3.0), ordered)
 
 
 def test_frequent_values_stay_and_rare_ones_become_one():
@@ -81,6 +82,6 @@ def test_one_way_noise_is_shared_by_size():
     kinds = [{"name": n, "type": "categorical", "categories": [str(i) for i in range(k)]} for n, k in domain.items()]
     ledger = Ledger(ZCDP(1), "test")
     holder = LocalHolder(Records(domain, [np.zeros(5, int)] * 2), Neighbours(), ledger)
-    RareValues()(holder, Schema.parse({"name": "t", "columns": kinds}), ledger.budget.total)
+    RareValues(sigmas=3.0)(holder, Schema.parse({"name": "t", "columns": kinds}), ledger.budget.total)
     costs = [float(ledger.budget.cost(event)) for _, event in ledger.statement().entries]
     assert costs == pytest.approx([1 / 5, 4 / 5], rel=1e-6)  # 8^(2/3) : 64^(2/3) = 4 : 16

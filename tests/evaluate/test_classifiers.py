@@ -4,7 +4,7 @@ import pytest
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.errors import MethodError
-from sfumato.evaluate.classifiers import CLASSIFIERS, features, majority, scores
+from sfumato.evaluate.classifiers import CLASSIFIERS, features, majority, majority_score, scores
 
 DOMAIN = Domain({"age": 20, "job": 4, "constant": 1, "label": 2})
 ORDERED = frozenset({"age"})
@@ -62,3 +62,52 @@ def test_labels_with_gaps_and_more_than_two_classes():
 def test_an_unknown_classifier_is_refused():
     with pytest.raises(MethodError, match="classifier 'oracle' is unknown"):
         scores(records(50, 0), records(50, 1), "label", ORDERED, ["oracle"])
+
+
+def test_the_majority_baseline_is_a_constant_guess():
+    from sklearn.metrics import accuracy_score, f1_score
+
+    domain = Domain({"x": 2, "label": 4})
+    label = np.repeat([0, 1, 3], [2, 5, 3])
+    test = Records(domain, [np.zeros(10, int), label])
+    guess = np.ones(10, int)
+    score = majority_score(test, "label")
+    assert score.accuracy == pytest.approx(accuracy_score(label, guess))
+    assert score.f1 == pytest.approx(f1_score(label, guess, average="macro", zero_division=0))
+    assert score.auc == 0.5
+
+
+def test_scores_are_those_of_scikit_learn():
+    from sklearn.metrics import f1_score, roc_auc_score
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(3)
+    domain = Domain({"x": 6, "label": 3})
+
+    def noisy(rows):
+        x = rng.integers(0, 6, rows)
+        return Records(domain, [x, np.where(rng.random(rows) < 0.6, x // 2, rng.integers(0, 3, rows))])
+
+    train, test = noisy(300), noisy(300)
+    (score,) = scores(train, test, "label", frozenset({"x"}), ["decision tree"])
+    model = DecisionTreeClassifier(random_state=0).fit(train["x"][:, None], train["label"])
+    guess, chance = model.predict(test["x"][:, None]), model.predict_proba(test["x"][:, None])
+    assert score.f1 == pytest.approx(f1_score(test["label"], guess, average="macro"))
+    assert score.auc == pytest.approx(roc_auc_score(test["label"], chance, multi_class="ovr", average="macro"))
+    assert score.accuracy == pytest.approx((guess == test["label"]).mean())
+
+
+def test_nothing_to_learn_from_is_refused():
+    with pytest.raises(MethodError, match="needs rows to learn from"):
+        scores(records(0, 0), records(50, 1), "label", ORDERED, ["decision tree"])
+    with pytest.raises(MethodError, match="needs rows to learn from"):
+        scores(records(50, 0), records(0, 1), "label", ORDERED, ["decision tree"])
+    lonely = Records(Domain({"label": 2}), [np.array([0, 1])])
+    with pytest.raises(MethodError, match="no other column varies"):
+        scores(lonely, lonely, "label", ORDERED, ["decision tree"])
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    monkeypatch.setattr("sfumato.evaluate.classifiers.find_spec", lambda name: None)
+    with pytest.raises(MethodError, match=r"install sfumato\[evaluate\]"):
+        scores(records(50, 0), records(50, 1), "label", ORDERED, ["decision tree"])

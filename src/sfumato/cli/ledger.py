@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sfumato import storage
 from sfumato.cli.console import JsonOption, explained, out, print_json
-from sfumato.privacy.events import Free, Laplace
+from sfumato.privacy.events import Choice, Free, Gaussian, Laplace, Noisy
 from sfumato.privacy.ledger import Statement
 
 
@@ -30,9 +30,18 @@ def ledger(
         if isinstance(event, Free):
             table.add_row(stage, event.question, event.reason, "0")
             continue
-        width = event.noise.scale if isinstance(event.noise, Laplace) else event.noise.sigma
-        kind = "Laplace" if isinstance(event.noise, Laplace) else "Gaussian"
-        table.add_row(stage, event.question, f"{kind} {float(width):.4g}", f"{float(statement.budget.cost(event)):.4g}")
+        table.add_row(stage, event.question, _randomness(event), f"{float(statement.budget.cost(event)):.4g}")
     out.print(table)
     out.print(f"Spent {float(statement.spent):.6g} of {float(statement.budget.total.amount):.6g} {unit}.")
     out.print(f"Guarantee: {statement.sentence()}.")
+
+
+def _randomness(event: Noisy | Choice) -> str:
+    """What was drawn, in two words."""
+    if isinstance(event, Choice):
+        return f"choice {float(event.rate):.4g}"
+    match event.noise:
+        case Laplace(scale):
+            return f"Laplace {float(scale):.4g}"
+        case Gaussian(sigma):
+            return f"Gaussian {float(sigma):.4g}"

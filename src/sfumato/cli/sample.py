@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, print_json
 from sfumato.cli.synthesize import check_drawing
 from sfumato.errors import ReleaseError
+from sfumato.recipes import synthesizer_named
 from sfumato.release import Release
 
 
@@ -24,6 +26,9 @@ def sample(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the drawing.")] = None,
     out_file: Annotated[Path | None, typer.Option("--out", help="A new .csv, .csv.gz or .parquet file.")] = None,
+    synthesizer: Annotated[
+        str | None, typer.Option(help="What makes rows: gradual-update, min-cost-flow or sorted-views.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Draw synthetic rows from a release, to a file or (as CSV) to standard output."""
@@ -33,6 +38,9 @@ def sample(
     if as_json and out_file is None:
         raise ReleaseError("--json and CSV would both go to standard output; give --out")
     release = Release.load(folder)
+    if synthesizer is not None:
+        synthesizer_named(synthesizer, release.method)
+        release = replace(release, synthesizer=synthesizer)
     table = release.sample_arrow(rows, seed)
     if out_file is not None:
         tables.write(table, out_file, release.schema)

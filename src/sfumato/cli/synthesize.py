@@ -14,6 +14,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import DataError, ReleaseError
 from sfumato.fitting import check_budget, fit
 from sfumato.privacy.budget import budget_of
+from sfumato.recipes import synthesizer_named
 from sfumato.release import Release
 
 STAGES = 7
@@ -28,6 +29,10 @@ def synthesize(
     out_folder: Annotated[Path, typer.Option("--out", help="The release folder, which must not exist yet.")],
     delta: Annotated[str | None, typer.Option(help="The probability that epsilon may fail, for example 1e-9.")] = None,
     method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = "privsyn",
+    views: Annotated[Path | None, typer.Option(help="A JSON file of views to measure, with weights.")] = None,
+    synthesizer: Annotated[
+        str | None, typer.Option(help="What makes rows: gradual-update, min-cost-flow or sorted-views.")
+    ] = None,
     rows: Annotated[
         int | None, typer.Option(help="Rows to draw; by default the noisy estimate of the table's own.")
     ] = None,
@@ -43,6 +48,7 @@ def synthesize(
     started = perf_counter()
     # Everything that can be refused without the rows is refused before any budget is spent.
     check_budget(budget_of(epsilon, delta), method)
+    synthesizer_named(synthesizer, method)
     check_drawing(rows, seed, format)
     storage.check_free(out_folder)
     public = Schema.load(schema)
@@ -53,6 +59,8 @@ def synthesize(
             epsilon=epsilon,
             delta=delta,
             method=method,
+            views=views,
+            synthesizer=synthesizer,
             accept_observed_domain=accept_observed_domain,
             progress=show,
         )

@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import Field, Strict
 
 from sfumato.data.bins import RealBins, TickBins
-from sfumato.data.declare import (
+from sfumato.data.declare import ColumnBase
+from sfumato.data.fields import (
     Bins,
-    ColumnBase,
     Day,
     Flag,
     Moment,
@@ -253,3 +253,14 @@ class Datetime(_Dated):
 
 
 Column = Annotated[Categorical | Boolean | Integer | Number | Date | Datetime, Field(discriminator="type")]
+
+
+def size_of(column: Column) -> int:
+    """The number of codes of a column, without that for missing."""
+    match column:
+        case Categorical():
+            return len(column.labels)
+        case Boolean():
+            return 2
+        case _:
+            return len(column.binning())

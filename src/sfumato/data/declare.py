@@ -1,64 +1,14 @@
-"""What every kind of column shares: field types, null tokens, and checks of a declaration."""
+"""What every kind of column shares, and whom privacy protects."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
-from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
-NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-"""The text of a finite number, as a regular expression."""
-
-LARGEST = 2**62
-"""Integer bounds lie between -LARGEST and LARGEST, so that no arithmetic on 64 bits can overflow."""
-
-
-def complaint(problem: str) -> PydanticCustomError:
-    """An error that carries our own words through pydantic unchanged."""
-    return PydanticCustomError("problem", "{problem}", {"problem": problem})
-
-
-def _iso_date(value: object) -> date:
-    try:
-        if isinstance(value, str):
-            return date.fromisoformat(value)
-        if isinstance(value, date) and not isinstance(value, datetime):
-            return value
-    except ValueError:
-        pass
-    raise complaint("give an ISO date such as 2024-12-31")
-
-
-def _iso_datetime(value: object) -> datetime:
-    try:
-        if isinstance(value, str):
-            value = datetime.fromisoformat(value)
-    except ValueError:
-        pass
-    if isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
-    if not isinstance(value, datetime) or value.microsecond:
-        raise complaint("give an ISO date and time in whole seconds such as 2024-12-31T23:59:59")
-    return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-
-
-Text = Annotated[str, Strict()]
-Name = Annotated[str, Strict(), Field(min_length=1)]
-Flag = Annotated[bool, Strict()]
-Whole = Annotated[int, Strict(), Field(ge=-LARGEST, le=LARGEST)]
-Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
-Day = Annotated[date, BeforeValidator(_iso_date)]
-# JSON Schema's date-time insists on a time zone; ours has none.
-Moment = Annotated[datetime, BeforeValidator(_iso_datetime), WithJsonSchema({"type": "string"})]
-Bins = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
-Outside = Literal["refuse", "clip"]
+from sfumato.data.engineering import Compress, Derived
+from sfumato.data.fields import Flag, Name, Text, complaint, repetition
 
 
 class Unit(BaseModel):
@@ -82,6 +32,9 @@ class ColumnBase(BaseModel):
     domain_from: Text = "declared"
     note: Text | None = None
     binned_from: dict[str, Any] | None = None
+    compress: Compress | None = None
+    joint_bins: Annotated[int, Strict(), Field(ge=1)] | None = None
+    derived: Derived | None = None
 
     @property
     def is_ordered(self) -> bool:
@@ -107,6 +60,10 @@ class ColumnBase(BaseModel):
             yield "key 'null_values' needs a column that may be missing; set nullable to true or remove it"
         if self.nullable and not self.null_values:
             yield "key 'null_values' is empty; give the texts that stand for a missing value, or leave it out"
+        if self.derived is not None and (self.compress is not None or self.joint_bins is not None):
+            yield "key 'derived' makes the column cost nothing; remove 'compress' and 'joint_bins'"
+        if self.joint_bins is not None and not self.is_ordered:
+            yield "key 'joint_bins' merges neighbouring values; it needs a column with an order"
         yield from repetition("null_values", self.null_values)
         for token in self.null_values:
             if self.holds(token):
@@ -118,36 +75,3 @@ class ColumnBase(BaseModel):
     def holds(self, text: str) -> bool:
         """Whether `text` is a value of the declared domain."""
         raise NotImplementedError
-
-
-def decimal_of(text: str) -> Decimal | None:
-    """The finite number that `text` stands for, exactly; None if it stands for none."""
-    text = text.strip()
-    try:
-        return Decimal(text) if re.fullmatch(NUMBER, text) else None
-    except InvalidOperation:  # an exponent of more than eighteen digits
-        return None
-
-
-def repetition(key: str, texts: Sequence[str]) -> Iterator[str]:
-    """A problem if a list of texts holds one of them twice."""
-    if len(set(texts)) < len(texts):
-        twice, _ = Counter(texts).most_common(1)[0]
-        yield f"key {key!r} holds {twice!r} twice; each value may occur once"
-
-
-def bound_problems(low: Any, high: Any, bins: int | None, edges: Sequence[Any] | None) -> Iterator[str]:
-    """Problems of min, max, bins and edges that all ordered kinds share."""
-    if high < low:
-        yield f"key 'max' is {high}, below 'min' {low}; give max >= min"
-    if edges is None:
-        return
-    if bins is not None:
-        yield "keys 'bins' and 'edges' are both given; give one of them"
-    for left, right in pairwise(edges):
-        if right <= left:
-            yield f"key 'edges' goes from {left} to {right}; give edges that grow"
-    if edges[0] != low:
-        yield f"key 'edges' starts at {edges[0]}, but 'min' is {low}; the first edge must be min"
-    if edges[-1] != high:
-        yield f"key 'edges' ends at {edges[-1]}, but 'max' is {high}; the last edge must be max"

@@ -13,7 +13,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.declare import LARGEST, NUMBER
+from sfumato.data.fields import LARGEST, NUMBER
 from sfumato.data.schema import Schema
 
 if TYPE_CHECKING:  # a draft asks an Arrow table for its distinct values and needs nothing else of Arrow

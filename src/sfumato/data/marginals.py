@@ -40,6 +40,14 @@ class Marginals:
             return 0
         return max(0, round(sum(table.total for table in self.tables) / len(self.tables)))
 
+    def within(self, names: Iterable[str]) -> Marginals:
+        """The tables that lie inside these columns."""
+        part = self.domain.project(names)
+        inside = [set(table.clique) <= set(part.names) for table in self.tables]
+        tables = tuple(table for table, kept in zip(self.tables, inside, strict=True) if kept)
+        scales = tuple(scale for scale, kept in zip(self.scales, inside, strict=bool(self.scales)) if kept)
+        return Marginals(part, tables, scales)
+
     def project(self, names: Iterable[str]) -> Marginal:
         """The marginal over `names`; an error if no table contains all of them."""
         names = tuple(names)

@@ -10,9 +10,13 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
+from sfumato.data.arranging import arrangement_problems
 from sfumato.data.columns import Column
-from sfumato.data.declare import Name, Text, Unit, complaint
+from sfumato.data.declare import Unit
+from sfumato.data.engineering import MissingPattern, Recode, Together
+from sfumato.data.fields import Name, Text, complaint
 from sfumato.data.problems import explain
+from sfumato.data.rules import Rule, rule_problems
 from sfumato.errors import SchemaError
 
 __all__ = ["Schema", "Unit"]
@@ -39,6 +43,11 @@ class Schema(BaseModel):
     unit: Unit = Unit()
     columns: Annotated[tuple[Column, ...], Field(min_length=1)]
     label: Name | None = None
+    recode: tuple[Recode, ...] = ()
+    together: tuple[Together, ...] = ()
+    missing_patterns: tuple[MissingPattern, ...] = ()
+    apart: tuple[tuple[Name, ...], ...] = ()
+    rules: tuple[Rule, ...] = ()
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -86,6 +95,8 @@ class Schema(BaseModel):
                 f"key 'unit.column' is {self.unit.column!r}, which is also declared in 'columns'; "
                 "a person identifier is never synthesised, so remove that column"
             )
+        yield from arrangement_problems(self.columns, self.recode, self.together, self.missing_patterns, self.apart)
+        yield from rule_problems(self.rules, self.columns)
 
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:

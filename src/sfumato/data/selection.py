@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.data.domain import Clique
+from sfumato.data.levels import Level
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,53 @@ class Chain:
 
 
 @dataclass(frozen=True)
+class Family:
+    """A column and the columns that it is drawn given."""
+
+    column: str
+    parents: Clique
+
+
+@dataclass(frozen=True)
+class Network:
+    """A Bayesian network: every column once, after all its parents.
+
+    A parent may be a coarser version of a column, one of `levels`.
+    """
+
+    families: tuple[Family, ...]
+    levels: tuple[Level, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """This network as JSON."""
+        families = [[family.column, family.parents] for family in self.families]
+        return {"kind": "network", "families": families, "levels": [level.to_dict() for level in self.levels]}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Network:
+        """Read a network back from JSON."""
+        families = tuple(Family(column, tuple(parents)) for column, parents in record["families"])
+        return cls(families, tuple(map(Level.from_dict, record["levels"])))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Groups of columns that no clique ties, each with a selection of its own."""
+
+    groups: tuple[Clique, ...]
+    selections: tuple[Selection, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """These groups as JSON."""
+        return {"kind": "apart", "groups": self.groups, "selections": [one.to_dict() for one in self.selections]}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Apart:
+        """Read groups back from JSON."""
+        return cls(tuple(map(tuple, record["groups"])), tuple(map(Selection.from_dict, record["selections"])))
+
+
+@dataclass(frozen=True)
 class Selection:
     """The cliques to measure, and a structure over them for the stages that need one.
 
@@ -36,7 +84,7 @@ class Selection:
     """
 
     cliques: tuple[Clique, ...]
-    structure: Chain | None = None
+    structure: Chain | Network | Apart | None = None
     weights: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,6 +100,10 @@ class Selection:
         structure = record["structure"]
         if structure is None:
             return cls(cliques, None, weights)
+        if structure["kind"] == "network":
+            return cls(cliques, Network.from_dict(structure), weights)
+        if structure["kind"] == "apart":
+            return cls(cliques, Apart.from_dict(structure), weights)
         base = tuple(map(tuple, structure["base"]))
         return cls(cliques, Chain(base, _cliques(structure["cross"]), _cliques(structure["upper"])), weights)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.columns import Boolean, Categorical, Column, Date, Integer, Number
+from sfumato.data.columns import Boolean, Categorical, Column, Date, Integer, Number, size_of
 from sfumato.data.domain import Domain
 from sfumato.data.periods import DAY, period_of, seconds_of, start_of
 from sfumato.data.records import Records
@@ -45,7 +45,7 @@ class SchemaCodec:
     @cached_property
     def domain(self) -> Domain:
         """The number of codes of each column."""
-        return Domain([(column.name, _size(column) + column.nullable) for column in self.schema.columns])
+        return Domain([(column.name, size_of(column) + column.nullable) for column in self.schema.columns])
 
     def encode(self, table: pa.Table) -> Records:
         """The codes of a table; a value that the schema refuses is a DataError that names its column."""
@@ -57,14 +57,24 @@ class SchemaCodec:
         """A table of typed columns in the order of the schema."""
         if records.domain != self.domain:
             raise DataError(f"the codes are over {records.domain!r}; the schema has {self.domain!r}")
-        arrays = [_decode(column, records[column.name], rng) for column in self.schema.columns]
-        return pa.table(arrays, names=list(self.schema.names))
+        arrays = {column.name: _decode(column, records[column.name], rng) for column in self.schema.columns}
+        for group in self.schema.together:
+            arrays |= _same_values(records, {name: arrays[name] for name in group.columns})
+        return pa.table(arrays)
 
 
-def _size(column: Column) -> int:
-    if isinstance(column, Categorical):
-        return len(column.labels)
-    return 2 if isinstance(column, Boolean) else len(column.binning())
+def _same_values(records: Records, arrays: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Columns that move together: where codes are equal, so are the values that are drawn inside their bins."""
+    (first, values), *others = arrays.items()
+    codes = records[first].astype(np.int64)
+    shared = {first: values}
+    for name, own in others:
+        missing = values.is_null().to_numpy(zero_copy_only=False)
+        shared[name] = pc.if_else(pa.array((records[name] == codes) & ~missing), values, own)
+        # The first value of a row leads, whichever column has it.
+        codes = np.where(missing, records[name], codes)
+        values = pc.coalesce(values, shared[name])
+    return shared
 
 
 def _check_names(names: Sequence[str], schema: Schema) -> None:
@@ -94,7 +104,7 @@ def _encode(column: Column, values: pa.ChunkedArray) -> Ints:
     if missing.any():
         if not column.nullable:
             raise DataError(f"column {column.name!r}: a value is missing; correct the table, or set nullable to true")
-        codes[missing] = _size(column)
+        codes[missing] = size_of(column)
     return codes
 
 
@@ -164,7 +174,7 @@ def _bin_codes(column: Any, values: Values, low: float, high: float) -> Ints:
 
 
 def _decode(column: Column, codes: NDArray[Any], rng: np.random.Generator) -> pa.Array:
-    missing = codes == _size(column)
+    missing = codes == size_of(column)
     codes = np.where(missing, 0, codes)
     if isinstance(column, Categorical):
         places = pa.array(codes, pa.int32(), mask=missing)

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
+from sfumato.data.attributes import Attribute, Pattern, Recoded
 from sfumato.data.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
 from sfumato.data.periods import moment_of, start_of
 
 MISSING = "(missing)"
+
+
+def attribute_labels(attribute: Attribute) -> list[str]:
+    """One label for each code of an attribute."""
+    match attribute:
+        case Recoded():
+            return [" / ".join(parts) for parts in product(*map(labels, attribute.columns))]
+        case Pattern():
+            names = [column.name for column in attribute.columns]
+            masks = [attribute.missing(name) for name in names]
+            found = [
+                [name for name, mask in zip(names, masks, strict=True) if mask[code]] for code in range(attribute.size)
+            ]
+            return [f"missing: {', '.join(missing)}" if missing else "none missing" for missing in found]
+        case _:
+            names = labels(attribute.columns[0])
+            return names if len(names) >= attribute.size else [*names, MISSING]
 
 
 def labels(column: Column) -> list[str]:

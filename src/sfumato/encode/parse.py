@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
-from sfumato.data.declare import NUMBER, decimal_of
+from sfumato.data.fields import NUMBER, decimal_of
 from sfumato.data.periods import DAY, seconds_of
 from sfumato.errors import DataError
 

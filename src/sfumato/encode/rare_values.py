@@ -1,4 +1,4 @@
-"""Merge the rare values of a column before tables are measured, and split them again at the end."""
+"""Merge rare values before tables are measured, as a noisy one-way table says; they are split again at the end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.marginal import Measurement
+from sfumato.data.attributes import Attribute, Attributes
+from sfumato.data.domain import Domain
+from sfumato.data.engineering import Compress
+from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.recoding import Merging, Recoding
 from sfumato.data.schema import Schema
 from sfumato.privacy.budget import Share
@@ -17,33 +20,77 @@ from sfumato.privacy.holder import Holder
 
 @dataclass(frozen=True)
 class RareValues:
-    """Measure every column once; values below `sigmas` standard deviations of the noise are merged.
+    """Measure attributes once; values below `sigmas` standard deviations of the noise are merged.
 
-    The share is split in proportion to cells^(2/3), which minimises the sum of expected L1 errors. Rare values of a
-    column without order are merged into one; if even their sum does not stand out, they are given up: their rows count
-    with the most frequent value, and no synthetic row gets them. In an ordered column, rare values are merged with
-    their neighbours.
+    Rare values of an attribute without order are merged into one; if even their sum does not stand out, they are given
+    up: their rows count with the most frequent value, and no synthetic row gets them. In an ordered one, rare values
+    are merged with their neighbours. Where the schema says `compress` or `joint_bins`, that is done as it says.
+
+    Without `sigmas`, only attributes for which the schema asks for something are measured. If there are none, nothing
+    is spent, and the stages that follow get the share.
+
+    The share is split in proportion to cells^(2/3) of Gaussian tables, which minimises the sum of expected L1 errors,
+    and to cells^(1/3) of Laplace tables, which minimises the sum of variances.
     """
 
-    sigmas: float = 3.0
+    sigmas: float | None = None
 
     def __call__(self, holder: Holder, schema: Schema, share: Share) -> tuple[Recoding, tuple[Measurement, ...]]:
-        """The recoding, and the noisy one-way tables it was learned from (over the codes of the schema)."""
-        parts = share.split([size ** (2 / 3) for size in holder.domain.shape])
-        noises = [part.gaussian(holder.neighbours.marginal) for part in parts]
-        measured = holder.measure([(name,) for name in holder.domain.names], noises)
-        mergings = []
-        for one in measured:
-            column = schema[one.clique[0]]
-            ordered = holder.domain[column.name] - column.nullable if column.is_ordered else 0
-            mergings.append(merge_rare(one, self.sigmas, ordered))
-        return Recoding(holder.domain, tuple(mergings)), measured
+        """The recoding, and the noisy one-way tables it was learned from (over the codes of the attributes)."""
+        attributes = Attributes(schema).all
+        default = None if self.sigmas is None else Compress(sigmas=self.sigmas)
+        wishes = {one.name: one.compress or default for one in attributes}
+        asked = [one.name for one in attributes if wishes[one.name] or one.joint_bins]
+        if len(asked) < len(attributes):
+            holder.note("use the categories and bins of the schema", "they are declared")
+        if not asked:
+            return Recoding(holder.domain, tuple(map(Merging.identity, holder.domain.shape))), ()
+        power = 1 / 3 if share.unit == "epsilon" else 2 / 3
+        parts = share.split([holder.domain[name] ** power for name in asked])
+        noises = [part.noise(holder.neighbours.marginal) for part in parts]
+        measured = holder.measure([(name,) for name in asked], noises)
+        tables = {one.clique[0]: one for one in measured}
+        mergings = tuple(
+            learned(one, tables[one.name], wishes[one.name]) if one.name in tables else Merging.identity(one.size)
+            for one in attributes
+        )
+        return Recoding(holder.domain, mergings), measured
 
 
-def merge_rare(measurement: Measurement, sigmas: float, ordered: int = 0) -> Merging:
+def learned(attribute: Attribute, measured: Measurement, compress: Compress | None) -> Merging:
+    """The merging of an attribute: first into its joint bins, then of what is rare among these."""
+    counts = np.asarray(measured.marginal.counts, dtype=np.float64)
+    runs = joint_runs(attribute)
+    bins = np.bincount(runs)
+    table = Marginal(Domain({attribute.name: len(bins)}), np.bincount(runs, counts))
+    coarse = Measurement(table, measured.variance * int(bins.max()))
+    merging = Merging.identity(len(bins))
+    if compress is not None:
+        ordered = int(runs[attribute.ordered - 1]) + 1 if attribute.ordered else 0
+        merging = merge_rare(coarse, compress, ordered)
+    weight = np.where(merging.weight[runs] > 0, counts.clip(min=0), 0.0)
+    to = merging.to[runs]
+    empty = np.bincount(to, weight) <= 0
+    return Merging(to, np.where(empty[to], 1.0, weight))
+
+
+def joint_runs(attribute: Attribute) -> NDArray[np.int64]:
+    """The joint bin of each code: runs of neighbouring codes, as equal as can be; codes without order stay alone."""
+    codes = np.arange(attribute.size)
+    if attribute.joint_bins is None:
+        return codes
+    inside = codes < attribute.ordered
+    return np.where(
+        inside,
+        codes * attribute.joint_bins // max(attribute.ordered, 1),
+        codes - attribute.ordered + attribute.joint_bins,
+    )
+
+
+def merge_rare(measurement: Measurement, compress: Compress, ordered: int = 0) -> Merging:
     """The merging of one column that its noisy table asks for; its first `ordered` codes have an order."""
     counts = np.asarray(measurement.marginal.counts, dtype=np.float64)
-    threshold = sigmas * sqrt(measurement.variance)
+    threshold = max(compress.sigmas * sqrt(measurement.variance), compress.count)
     groups = _neighbours(counts[:ordered], threshold)
     rest = range(ordered, len(counts))
     groups += [[code] for code in rest if counts[code] >= threshold]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,14 @@ ONE_HOT = 64
 
 @dataclass(frozen=True)
 class Score:
-    """How well a classifier, trained on one table, does on another."""
+    """How well a classifier, trained on one table, does on another; each number is 1 if it is perfect.
+
+    Args:
+        classifier: its name.
+        accuracy: the share of rows whose label it guesses.
+        f1: the mean over the labels of their F1 scores (macro), whether there are two labels or more.
+        auc: the area under the ROC curve; with more than two labels the mean of each one against the rest.
+    """
 
     classifier: str
     accuracy: float
@@ -47,10 +55,12 @@ def scores(
         rows: the most rows to train on, and to test on.
         seed: of the choice of rows and of the classifiers.
     """
+    need_sklearn()
+    need_rows(train, test)
     from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
     rng = np.random.default_rng(seed)
-    train, test = (_some(records, rows, rng) for records in (train, test))
+    train, test = (some_rows(records, rows, rng) for records in (train, test))
     x_train, x_test = (features(records, label, ordered) for records in (train, test))
     y_train, y_test = train[label].astype(np.int64), test[label].astype(np.int64)
     found = []
@@ -69,6 +79,14 @@ def majority(test: Records, label: str) -> float:
     return float(counts.max() / max(len(test), 1))
 
 
+def majority_score(test: Records, label: str) -> Score:
+    """The score of always guessing the most frequent label: what a classifier must beat to have learned anything."""
+    accuracy = majority(test, label)
+    labels = max(1, int(np.count_nonzero(test.project((label,)).counts)))
+    # The one label that is guessed has recall 1 and the accuracy as precision; every other label has F1 0.
+    return Score("majority", accuracy, 2 * accuracy / (1 + accuracy) / labels, 0.5)
+
+
 def features(records: Records, label: str, ordered: frozenset[str]) -> NDArray[np.float32]:
     """A matrix of numbers in 0 … 1: ordered columns as numbers, others as indicators."""
     parts = []
@@ -80,10 +98,25 @@ def features(records: Records, label: str, ordered: frozenset[str]) -> NDArray[n
             parts.append((codes / (size - 1))[:, None])
         else:
             parts.append(np.eye(size)[codes])
+    if not parts:
+        raise MethodError(f"column {label!r} is to be predicted, and no other column varies; give more columns")
     return np.hstack(parts).astype(np.float32)
 
 
-def _some(records: Records, rows: int, rng: np.random.Generator) -> Records:
+def need_sklearn() -> None:
+    """Refuse to go on without scikit-learn."""
+    if find_spec("sklearn") is None:
+        raise MethodError("classifiers need scikit-learn, which is not installed; install sfumato[evaluate]")
+
+
+def need_rows(train: Records, test: Records) -> None:
+    """Refuse tables without rows."""
+    if not len(train) or not len(test):
+        raise MethodError("a classifier needs rows to learn from and rows to be tested on; a table has none of them")
+
+
+def some_rows(records: Records, rows: int, rng: np.random.Generator) -> Records:
+    """All rows, or a random choice of so many."""
     return records if len(records) <= rows else records.take(rng.permutation(len(records))[:rows])
 
 

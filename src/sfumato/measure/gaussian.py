@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Selection
+from sfumato.measure.allocation import measure_tables
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 
@@ -16,8 +17,4 @@ class GaussianTables:
 
     def __call__(self, holder: Holder, selection: Selection, share: Share) -> tuple[Measurement, ...]:
         """One noisy table for each clique; the whole share is spent unless there is nothing to measure."""
-        if not selection.cliques:
-            return ()
-        rule = [holder.domain.cells(clique) ** (2 / 3) for clique in selection.cliques]
-        parts = share.split(selection.weights or rule)
-        return holder.measure(selection.cliques, [part.gaussian(holder.neighbours.marginal) for part in parts])
+        return measure_tables(holder, selection, share, 2 / 3, Share.gaussian)

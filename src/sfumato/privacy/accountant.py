@@ -15,7 +15,7 @@ from math import ceil, exp, expm1, floor, log, sqrt
 
 from scipy.special import erfcx, ndtri
 
-from sfumato.privacy.events import Event, Free, Gaussian, Laplace, Noisy
+from sfumato.privacy.events import Choice, Event, Free, Gaussian, Laplace, Noisy
 
 _SLACK = 1e-9
 """Relative room for the rounding of special functions, always taken on the private side."""
@@ -25,6 +25,8 @@ def pure_cost(event: Event) -> Fraction | None:
     """The epsilon of an event, or None if it has none (Gaussian noise is not pure DP at any epsilon)."""
     if isinstance(event, Free):
         return Fraction(0)
+    if isinstance(event, Choice):
+        return event.epsilon
     match event.noise:
         case Laplace(scale):
             return event.sensitivity.l1 / scale
@@ -36,6 +38,8 @@ def concentrated_cost(event: Event) -> Fraction:
     """The rho of an event in zero-concentrated DP."""
     if isinstance(event, Free):
         return Fraction(0)
+    if isinstance(event, Choice):
+        return event.epsilon**2 / 8  # its log-likelihood ratios span at most epsilon, whatever the outcome
     match event.noise:
         case Gaussian(sigma):
             return event.sensitivity.l2_squared / (2 * sigma**2)
@@ -46,8 +50,8 @@ def concentrated_cost(event: Event) -> Fraction:
 def gaussian_cost(event: Event) -> Fraction:
     """Half the squared mu of an event in Gaussian DP; an epsilon-DP event is at most as bad as the mu it implies."""
     match event:
-        case Noisy(noise=Laplace(scale), sensitivity=sensitivity):
-            odds = exp(-float(sensitivity.l1 / scale))
+        case Noisy(noise=Laplace()) | Choice():
+            odds = exp(-float(pure_cost(event) or 0))
             mu = -2 * float(ndtri(odds / (1 + odds)))
             return round_up(mu * mu / 2)
         case _:

@@ -16,7 +16,7 @@ from sfumato.privacy.accountant import (
     gaussian_epsilon,
     pure_cost,
 )
-from sfumato.privacy.events import Event, Gaussian, Laplace, Sensitivity
+from sfumato.privacy.events import Event, Gaussian, Laplace, Noise, Sensitivity
 
 SMALLEST, LARGEST = Fraction(1, 10_000), Fraction(10_000)
 """The range of epsilon for which calibration is tested."""
@@ -35,6 +35,10 @@ class Share:
         if not exact or min(exact) <= 0:
             raise BudgetError("a share can only be split by positive weights; give at least one")
         return tuple(Share(self.unit, self.amount * weight / sum(exact)) for weight in exact)
+
+    def noise(self, sensitivity: Sensitivity) -> Noise:
+        """The least noise that this share pays for: Laplace for an amount of epsilon, Gaussian for one of rho."""
+        return self.laplace(sensitivity) if self.unit == "epsilon" else self.gaussian(sensitivity)
 
     def gaussian(self, sensitivity: Sensitivity) -> Gaussian:
         """The least Gaussian noise that this share pays for, rounded up to 27 significant bits."""

@@ -79,6 +79,32 @@ class Noisy:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """One of several candidates, drawn with probability proportional to exp(rate * score).
+
+    One person moves every score by at most `sensitivity`, in the unit of the scores.
+    """
+
+    question: str
+    rate: Fraction
+    sensitivity: int
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Weights move by a factor of at most exp(rate * sensitivity), and so does their sum, maybe the other way."""
+        return 2 * self.rate * self.sensitivity
+
+    def to_dict(self) -> dict[str, Any]:
+        """This event as JSON; every number is exact."""
+        return {
+            "event": "choice",
+            "question": self.question,
+            "rate": str(self.rate),
+            "sensitivity": str(self.sensitivity),
+        }
+
+
+@dataclass(frozen=True)
 class Free:
     """A step that read no rows, recorded so that the ledger is the whole story of a run."""
 
@@ -90,7 +116,7 @@ class Free:
         return {"event": "free", "question": self.question, "reason": self.reason}
 
 
-Event = Noisy | Free
+Event = Noisy | Choice | Free
 
 
 def event_from_dict(record: dict[str, Any]) -> Event:
@@ -99,6 +125,8 @@ def event_from_dict(record: dict[str, Any]) -> Event:
         kind = record["event"]
         if kind == "free":
             return Free(record["question"], record["reason"])
+        if kind == "choice":
+            return Choice(record["question"], Fraction(record["rate"]), int(record["sensitivity"]))
         sensitivity = Sensitivity(Fraction(record["sensitivity_l1"]), Fraction(record["sensitivity_l2_squared"]))
         if kind == "laplace":
             return Noisy(record["question"], Laplace(Fraction(record["scale"])), sensitivity)
@@ -106,4 +134,4 @@ def event_from_dict(record: dict[str, Any]) -> Event:
             return Noisy(record["question"], Gaussian(Fraction(record["sigma"])), sensitivity)
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as problem:
         raise BudgetError(f"a ledger event cannot be read ({problem!r}); wanted the keys that Sfumato writes") from None
-    raise BudgetError(f"a ledger has an event of kind {kind!r}; known kinds are laplace, gaussian and free")
+    raise BudgetError(f"a ledger has an event of kind {kind!r}; known kinds are laplace, gaussian, choice and free")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -15,12 +16,16 @@ from numpy.typing import NDArray
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.records import Records
+from sfumato.data.schema import Schema
+from sfumato.data.selection import Family
 from sfumato.engines import memory
 from sfumato.privacy.budget import Share
+from sfumato.privacy.choice import exponential_choice
 from sfumato.privacy.entropy import Entropy, SystemEntropy
-from sfumato.privacy.events import Gaussian, Laplace, Noise, Noisy, Sensitivity
+from sfumato.privacy.events import Choice, Gaussian, Laplace, Noise, Noisy, Sensitivity
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.noise import discrete_laplace, rounded_gaussian
+from sfumato.privacy.scores import Score
 
 GRID = 1024
 """Scores that are not whole numbers are released in units of 1/GRID, so that integer noise serves them too."""
@@ -34,6 +39,11 @@ class Neighbours:
 
     rows: int = 1
     replace: bool = False
+
+    @classmethod
+    def of(cls, schema: Schema) -> Neighbours:
+        """The relation that a schema declares."""
+        return cls(schema.unit.rows, replace=schema.neighbours == "replace-one")
 
     @property
     def changes(self) -> int:
@@ -95,6 +105,10 @@ class Holder(Protocol):
         """How far each pair of columns is from independence, in rows: the InDif score plus noise."""
         ...
 
+    def choose(self, families: Sequence[Family], score: Score, epsilon: Fraction, handicaps: Sequence[int]) -> int:
+        """The place of one family, those of high score more likely, by the exponential mechanism."""
+        ...
+
     def note(self, question: str, reason: str) -> None:
         """Record a step that needs no answer about the rows and so costs nothing."""
         ...
@@ -111,6 +125,7 @@ class LocalHolder:
         self._records = records
         self._ledger = ledger
         self._entropy = entropy or SystemEntropy()
+        self._scores: dict[tuple[str, Family], int] = {}
         self.neighbours = neighbours
 
     @property
@@ -160,6 +175,28 @@ class LocalHolder:
         tables = (table for batch in _batches(self.domain, pairs) for table in memory.count(self._records, batch))
         exact = np.fromiter(map(grid_dependence, tables), dtype=np.int64, count=len(pairs))
         return np.asarray((exact + drawn) / GRID, dtype=np.float64)
+
+    def choose(self, families: Sequence[Family], score: Score, epsilon: Fraction, handicaps: Sequence[int]) -> int:
+        """The place of one family, drawn with probability proportional to exp(rate * (score - handicap)).
+
+        Args:
+            families: a column and its parents, each.
+            score: what the choice prefers.
+            epsilon: what the choice costs.
+            handicaps: public numbers, one for each family, in the unit of the score.
+        """
+        sensitivity = score.sensitivity(self.neighbours.rows, self.neighbours.replace)
+        event = Choice(f"one of {len(families)} sets of parents, by score {score.name}", epsilon / (2 * sensitivity), sensitivity)
+        self._ledger.charge(event)
+        new = [family for family in families if (score.name, family) not in self._scores]
+        cliques = [(family.column, *family.parents) for family in new]
+        tables = (table for batch in _batches(self.domain, cliques) for table in memory.count(self._records, batch))
+        for family, table in zip(new, tables, strict=True):
+            # A family is a candidate in many choices, and its exact score does not change between them.
+            counts = table.counts.astype(np.int64, copy=False)
+            self._scores[score.name, family] = score.of(counts.reshape(counts.shape[0], -1))
+        exact = [self._scores[score.name, family] - less for family, less in zip(families, handicaps, strict=True)]
+        return exponential_choice(exact, event.rate, self._entropy)
 
     def _draw(self, noise: Noise, size: int) -> NDArray[np.int64]:
         match noise:

@@ -25,7 +25,7 @@ Where the paper is ambiguous or wrong, and what we do:
 from dataclasses import replace
 from fractions import Fraction
 
-from sfumato.encode.declared import Declared
+from sfumato.encode.rare_values import RareValues
 from sfumato.measure.laplace import LaplaceTables
 from sfumato.pipeline import Recipe
 from sfumato.reconcile.consistency import ConsistentNormSub
@@ -36,8 +36,8 @@ DPVIEW = Recipe(
     name="dpview",
     summary="base and cross views chosen by domain sizes, rounded so that they still agree, and linked to rows",
     guarantee="epsilon",
-    shares={"encode": Fraction(0), "select": Fraction(0), "measure": Fraction(1)},
-    encode=Declared(),
+    shares={"encode": Fraction(1, 10), "select": Fraction(0), "measure": Fraction(9, 10)},
+    encode=RareValues(sigmas=None),
     select=ChainedViews(),
     measure=LaplaceTables(),
     reconcile=ConsistentNormSub(),

@@ -16,7 +16,7 @@ Where we depart from the texts, and why:
 
 from fractions import Fraction
 
-from sfumato.encode.declared import Declared
+from sfumato.encode.rare_values import RareValues
 from sfumato.measure.laplace import LaplaceTables
 from sfumato.pipeline import Recipe
 from sfumato.reconcile.ripple import ConsistentRipple
@@ -27,10 +27,11 @@ PRIVIEW = Recipe(
     name="priview",
     summary="views that hold every pair of columns, made to agree: for answering tables over any columns",
     guarantee="epsilon",
-    shares={"encode": Fraction(0), "select": Fraction(0), "measure": Fraction(1)},
-    encode=Declared(),
+    shares={"encode": Fraction(1, 10), "select": Fraction(0), "measure": Fraction(9, 10)},
+    encode=RareValues(sigmas=None),
     select=Covering(cells=256),
     measure=LaplaceTables(power=0),
     reconcile=ConsistentRipple(),
     synthesize=GradualUpdate(),
+    takes_views=True,
 )

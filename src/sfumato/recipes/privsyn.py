@@ -39,4 +39,5 @@ PRIVSYN = Recipe(
     measure=GaussianTables(),
     reconcile=ConsistentNormSub(),
     synthesize=GradualUpdate(),
+    takes_views=True,
 )

@@ -194,9 +194,9 @@ def _guides(chain: Chain) -> list[Clique | None]:
     return found
 
 
-def _checked(chain: Chain | None, domain: Domain) -> Chain:
+def _checked(chain: object, domain: Domain) -> Chain:
     """The chain; an error if there is none, if it leaves out columns, or if views far from each other share columns."""
-    if chain is None:
+    if not isinstance(chain, Chain):
         raise MethodError("linking needs a chain of views, and this selection has none; select views by domain size")
     linked: set[str] = set()
     last: Clique = ()

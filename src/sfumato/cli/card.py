@@ -1,0 +1,29 @@
+"""`sfumato card`: the publishable description of a release, made from the release alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.console import JsonOption, explained, out, print_json
+from sfumato.report import files
+from sfumato.report.card import card_of, card_report
+from sfumato.report.page import PUBLISHABLE
+
+
+@explained
+def card(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    out_file: Annotated[Path, typer.Option("--out", help="A new .html file.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Write a page about a release that may be published with it: guarantee, ledger, expected errors, schema."""
+    files.check_free(files.html_name(out_file))
+    found = card_of(folder)
+    files.write({out_file: card_report(found)})
+    if as_json:
+        print_json({"card": str(out_file), **found.to_dict()})
+        return
+    out.print(f"[bold]{out_file}[/bold] ({PUBLISHABLE.words}: {PUBLISHABLE.reason})")

@@ -1,0 +1,70 @@
+"""`sfumato evaluate`: how near a synthetic table is to the real one, as a report for the house."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sfumato import tables
+from sfumato.cli.console import JsonOption, explained, out, print_json, stages
+from sfumato.data.schema import Schema
+from sfumato.encode.codec import SchemaCodec
+from sfumato.errors import ReleaseError
+from sfumato.release import Release
+from sfumato.report import files
+from sfumato.report.assessment import FAST, FULL, Assessment, assess
+from sfumato.report.internal import internal_report
+from sfumato.report.page import INTERNAL
+
+
+@explained
+def evaluate(
+    real: Annotated[Path, typer.Argument(help="The real table: CSV, CSV.gz or Parquet.")],
+    synthetic: Annotated[Path, typer.Argument(help="The synthetic table.")],
+    schema: Annotated[Path, typer.Option(help="The public schema of both: JSON or YAML.")],
+    out_file: Annotated[Path, typer.Option("--out", help="A new .html file; the figures go to .json beside it.")],
+    release: Annotated[Path | None, typer.Option(help="The release folder, for its ledger and its stages.")] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="Fewer classifiers, tables and queries.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a synthetic table with the real one. The report reads real rows: it is internal, not private."""
+    figures_file = files.html_name(out_file).with_suffix(".json")
+    files.check_free(out_file, figures_file)
+    public = Schema.load(schema)
+    released = None if release is None else Release.load(release)
+    if released is not None and released.schema != public:
+        raise ReleaseError(f"the release in {str(release)!r} has another schema; give the schema.json of that folder")
+    codec = SchemaCodec(public)
+    with stages((FAST if fast else FULL).steps + 3) as show:
+        show("read")
+        rows = [codec.encode(tables.read(file)) for file in (real, synthetic)]
+        found = assess(*rows, public, released, fast, show)
+        show("write")
+        figures = json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n"
+        files.write({out_file: internal_report(found), figures_file: figures})
+        show("done")
+    if as_json:
+        print_json(summary(found, out_file, figures_file))
+        return
+    out.print(f"[bold]{out_file}[/bold] ({INTERNAL.words}), figures in {figures_file}")
+    errors = ", ".join(f"{one.columns}-way {one.mean:.4f}" for one in found.tables)
+    out.print(f"Total variation distance (0 equal, 1 disjoint): {errors}; range queries {found.range_error:.4f}.")
+    if found.classifiers.left_out:
+        out.print(f"Classifiers were left out: {found.classifiers.left_out}.", markup=False)
+
+
+def summary(found: Assessment, report: Path, figures: Path) -> dict[str, Any]:
+    """What a run found, for programs; the file of figures has all of it."""
+    return {
+        "stamp": found.to_dict()["stamp"],
+        "report": str(report),
+        "figures": str(figures),
+        "total_variation": {str(one.columns): one.mean for one in found.tables},
+        "range_error": found.range_error,
+        "association_error": found.association_error,
+        "classifiers": len(found.classifiers.trained_on_synthetic),
+        "classifiers_left_out": found.classifiers.left_out,
+    }

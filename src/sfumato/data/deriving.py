@@ -1,0 +1,92 @@
+"""Columns that are a public function of another column: a table from code to code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.columns import Boolean, Categorical, Column, Integer, Number, size_of
+from sfumato.data.fields import decimal_of
+
+
+def derived_codes(column: Column, origin: Column) -> NDArray[np.int64]:
+    """The code of a derived column for each code of the column that it is derived from; missing stays missing."""
+    assert column.derived is not None  # noqa: S101  # the caller asks for derived columns only
+    values = column.derived.values
+    if isinstance(values, dict):
+        spelled = [_spellings(origin, code) for code in range(size_of(origin))]
+        codes = [_code(column, next(values[text] for text in texts if text in values)) for texts in spelled]
+    else:
+        starts = _starts(origin)
+        places = np.searchsorted(np.array(column.derived.edges)[1:-1], starts, side="right")
+        codes = [_code(column, values[place]) for place in places.tolist()]
+    return np.array([*codes, *([size_of(column)] if origin.nullable else [])], dtype=np.int64)
+
+
+def derived_problems(column: Column, origin: Column) -> Iterator[str]:
+    """What is wrong with the declaration of a derived column."""
+    assert column.derived is not None  # noqa: S101  # the caller asks for derived columns only
+    values, edges = column.derived.values, column.derived.edges
+    exact = isinstance(column, Categorical | Boolean) or (
+        isinstance(column, Integer) and size_of(column) == column.max - column.min + 1
+    )
+    if not exact:
+        yield "key 'derived' needs a column of labels, or of whole numbers with one code each; change type or bins"
+        return
+    if origin.nullable and not column.nullable:
+        yield f"key 'derived.of' is {origin.name!r}, which may be missing; set nullable to true here as well"
+    if edges is None:
+        if not isinstance(origin, Categorical | Boolean):
+            yield f"key 'derived.of' is {origin.name!r}, a column of numbers; give 'edges' and a list of values"
+            return
+        for code in range(size_of(origin)):
+            if not any(text in values for text in _spellings(origin, code)):
+                yield f"key 'derived.values' lacks {_spellings(origin, code)[0]!r}; map every value of {origin.name!r}"
+    elif not isinstance(origin, Integer | Number):
+        yield f"key 'derived.edges' needs a column of numbers; {origin.name!r} is {origin.type}"
+        return
+    else:
+        if edges[0] != origin.min or edges[-1] != origin.max:
+            yield f"key 'derived.edges' must go from {origin.min} to {origin.max}, the bounds of {origin.name!r}"
+        for edge in set(edges[1:-1]) - set(_starts(origin).tolist()):
+            yield f"key 'derived.edges' holds {edge:g}, which cuts a bin of {origin.name!r}; give edges of its bins"
+    for value in values.values() if isinstance(values, dict) else values:
+        if not column.holds(value):
+            yield f"key 'derived.values' holds {value!r}, which is not a value of the column"
+
+
+def _starts(origin: Column) -> NDArray[np.float64]:
+    """Where each bin of a column of numbers begins."""
+    match origin:
+        case Integer():
+            return np.asarray(origin.binning().starts[:-1], dtype=np.float64)
+        case Number():
+            return origin.binning().edges[:-1]
+        case _:
+            raise TypeError(origin.type)
+
+
+def _spellings(origin: Column, code: int) -> tuple[str, ...]:
+    """The texts that stand for a code of a column of labels."""
+    match origin:
+        case Categorical():
+            return (origin.labels[code],)
+        case Boolean():
+            return (origin.false_values, origin.true_values)[code]
+        case _:
+            raise TypeError(origin.type)
+
+
+def _code(column: Column, text: str) -> int:
+    match column:
+        case Categorical():
+            return column.labels.index(text)
+        case Boolean():
+            return int(text in column.true_values)
+        case Integer():
+            number = decimal_of(text)
+            return int(number) - column.min if number is not None else 0
+        case _:
+            raise TypeError(column.type)

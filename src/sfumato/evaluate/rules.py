@@ -1,0 +1,122 @@
+"""Rule violations: what share of the rows of a table breaks a public rule.
+
+Values inside a bin matter to a rule, so that these functions read tables of values and not codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.data.columns import Boolean, Categorical, Column, Date, Datetime
+from sfumato.data.periods import seconds_of
+from sfumato.data.rules import Allowed, Rule, place, rule_problems
+from sfumato.errors import DataError, SchemaError
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """Where the value of each row lies in the order of its column; the place of a missing one has no meaning."""
+
+    column: Column
+    places: NDArray[np.int64] | NDArray[np.float64]
+    missing: Mask
+
+    def holds(self, condition: Allowed) -> Mask:
+        """For each row, whether its value is one of those that are meant."""
+        if condition.values:
+            meant = np.array([place(self.column, value) for value in condition.values if value is not None])
+            return np.where(self.missing, None in condition.values, np.isin(self.places, meant))
+        low, high = (None if bound is None else place(self.column, bound) for bound in (condition.min, condition.max))
+        inside = ~self.missing
+        if low is not None:
+            inside &= self.places >= low
+        if high is not None:
+            inside &= self.places <= high
+        return inside
+
+
+def violations(table: pa.Table, rules: Sequence[Rule], columns: Sequence[Column]) -> tuple[float, ...]:
+    """The share of rows that break each rule, from 0 to 1.
+
+    "If, then" is broken where everything after "if" holds and something after "then" does not; a missing value holds
+    only where null is listed. "Less or equal" is broken where both values are there and the first is larger.
+
+    Args:
+        table: values with the natural types of the schema, as releases are sampled, or as text; a label that the column
+            does not declare counts as missing.
+        rules: public statements about these columns.
+        columns: the columns of the schema.
+    """
+    for problem in rule_problems(rules, columns):
+        raise SchemaError(problem)
+    wanted = {name for rule in rules for name in rule.names}
+    places = {column.name: _places(column, table) for column in columns if column.name in wanted}
+    return tuple(float(_broken(rule, places).mean()) if len(table) else 0.0 for rule in rules)
+
+
+def _broken(rule: Rule, places: Mapping[str, _Places]) -> Mask:
+    if rule.less_or_equal is not None:
+        one, two = (places[name] for name in rule.less_or_equal)
+        return ~one.missing & ~two.missing & (one.places > two.places)
+    applies, obeyed = (
+        np.logical_and.reduce([places[name].holds(condition) for name, condition in (conditions or {}).items()])
+        for conditions in (rule.if_, rule.then)
+    )
+    return np.asarray(applies & ~obeyed)
+
+
+def _places(column: Column, table: pa.Table) -> _Places:
+    if column.name not in table.column_names:
+        raise DataError(f"the table lacks the column {column.name!r}, of which a rule speaks; add it")
+    values = table.column(column.name).combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    try:
+        numbers = _numbers(column, _without_tokens(column, values))
+    except (ValueError, pa.ArrowNotImplementedError):  # whose own words may quote a value
+        raise DataError(
+            f"column {column.name!r}: a value cannot be read as {column.type}; give a table with typed columns"
+        ) from None
+    missing = numbers.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    return _Places(column, numbers.fill_null(0).to_numpy(zero_copy_only=False), missing)
+
+
+def _without_tokens(column: Column, values: pa.Array) -> pa.Array:
+    if not _is_text(values):
+        return values
+    tokens = pa.array(column.null_values, values.type)
+    return pc.if_else(pc.is_in(values, value_set=tokens), pa.scalar(None, values.type), values)
+
+
+def _is_text(values: pa.Array) -> bool:
+    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
+
+
+def _numbers(column: Column, values: pa.Array) -> pa.Array:
+    """The place of each value as a number, null where it is missing."""
+    if isinstance(column, Categorical):
+        texts = values.cast(pa.string())
+        found = pc.index_in(texts, value_set=pa.array(column.labels, pa.string()))
+        if column.other is None:
+            return found
+        return pc.if_else(pc.and_(found.is_null(), texts.is_valid()), column.labels.index(column.other), found)
+    if isinstance(column, Boolean):
+        if pa.types.is_boolean(values.type):
+            return values.cast(pa.int64())
+        texts = pa.array([*column.false_values, *column.true_values], pa.string())
+        found = pc.index_in(values.cast(pa.string()), value_set=texts)
+        return pc.greater_equal(found, len(column.false_values)).cast(pa.int64())
+    if isinstance(column, Date | Datetime):
+        if _is_text(values):
+            texts = values.to_pylist()
+            return pa.array([None if text is None else seconds_of(column.read(text)) for text in texts], pa.int64())
+        return values.cast(pa.timestamp("s"), safe=False).cast(pa.int64())  # a fraction of a second is cut off
+    return values if pa.types.is_integer(values.type) else values.cast(pa.float64())
