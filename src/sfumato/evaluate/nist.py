@@ -13,7 +13,6 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.domain import Clique
 from sfumato.data.marginal import Projectable
 from sfumato.data.records import Records
 from sfumato.errors import MethodError, SchemaError
@@ -25,8 +24,6 @@ Floats = NDArray[np.float64]
 BEST = 1_000_000
 LEAST_SHARE = 1e-6
 """A smaller share of the synthetic rows counts as this much, so that its logarithm stays finite."""
-DENSE_CELLS = 1 << 22
-"""A table of more cells is compared only where there are rows."""
 
 
 def density_score(real: Projectable, synthetic: Projectable, tables: int = 300, seed: int = 0) -> float:
@@ -39,26 +36,7 @@ def density_score(real: Projectable, synthetic: Projectable, tables: int = 300, 
         seed: chooses the tables; it is public.
     """
     cliques = cliques_of(real.domain, min(3, len(real.domain)), tables, seed)
-    return BEST * (1 - float(np.mean([_half_distance(real, synthetic, clique) for clique in cliques])))
-
-
-def _half_distance(real: Projectable, synthetic: Projectable, clique: Clique) -> float:
-    """Total variation distance; of two sets of rows also where the table has too many cells to write down."""
-    if real.domain.cells(clique) > DENSE_CELLS and isinstance(real, Records) and isinstance(synthetic, Records):
-        cells = [_cells(rows, clique) for rows in (real, synthetic)]
-        shares = np.concatenate([np.full(len(one), 1 / max(len(one), 1)) for one in cells])
-        shares[len(cells[0]) :] *= -1
-        _, cell = np.unique(np.concatenate(cells), return_inverse=True)
-        return float(np.abs(np.bincount(cell, shares)).sum() / 2)
-    real.domain.require_cells(clique, DENSE_CELLS)
-    return total_variation(real, synthetic, clique)
-
-
-def _cells(rows: Records, clique: Clique) -> NDArray[np.int64]:
-    found = np.zeros(len(rows), dtype=np.int64)
-    for name in clique:
-        found = found * rows.domain[name] + rows[name]
-    return found
+    return BEST * (1 - float(np.mean([total_variation(real, synthetic, clique) for clique in cliques])))
 
 
 def range_queries(

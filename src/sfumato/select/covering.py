@@ -21,14 +21,15 @@ from sfumato.select.covering_search import Task, View, fewest, search
 class Covering:
     """PriView's covering design, with a limit on cells in the place of a number of binary columns.
 
-    Sets of columns that are above the limit by themselves become views of their own. Columns with one code cost no
-    cells and are part of every view.
+    Sets of columns that are above the limit by themselves become views of their own. Pairs that are far above it are
+    left out, since a table of so many cells would be noise alone; such triples are refused. A column of which nothing
+    else is left gets a view to itself. Columns with one code cost no cells and are part of every view.
 
     Args:
         strength: how many columns must lie together in some view: 2, 3, or None for 3 if the noise allows (t in the
             paper).
         cells: how many cells a view may have; 256 is 8 binary columns.
-        most_cells: sets of columns with more cells than this are refused.
+        most_cells: pairs of columns with more cells than this are left out, and triples refused.
         rows_guess: a public guess of the number of rows, for the choice between pairs and triples.
         most_noise: triples are covered if the expected noise of a view of `cells` cells, as the root of the sum of its
             variances, is at most this part of the rows.
@@ -37,7 +38,7 @@ class Covering:
 
     strength: int | None = None
     cells: int = 256
-    most_cells: int = 1_000_000
+    most_cells: int = 100_000
     rows_guess: int = 50_000
     most_noise: float = 0.001
     seed: int = 0
@@ -58,20 +59,26 @@ class Covering:
         views = self.views(domain, strength)
         what = "pair" if strength == 2 else "triple"
         holder.note(
-            f"choose {len(views)} views that hold every {what} of columns", "sizes of columns and the budget are public"
+            f"choose {len(views)} views that hold every {what} of columns with at most {self.most_cells:,} cells",
+            "sizes of columns and the budget are public",
         )
         return Selection(views)
 
     def views(self, domain: Domain, strength: int) -> tuple[Clique, ...]:
-        """Views of a domain that hold every set of `strength` columns; no view lies inside another."""
+        """Views of a domain that hold every set of `strength` columns within `most_cells`; none lies inside another."""
         names = [name for name in domain if domain[name] > 1]
         constant = [name for name in domain if domain[name] == 1]
-        widest = sorted(names, key=domain.__getitem__, reverse=True)[:strength]
-        domain.require_cells(domain.canonical(widest), self.most_cells)
-        if len(names) <= strength:
+        if len(names) <= strength and domain.cells() <= self.most_cells:
             return (domain.names,) if len(domain) else ()
+        if strength == 3:  # a triple that is left out would take its pairs with it
+            widest = sorted(names, key=domain.__getitem__, reverse=True)[:3]
+            domain.require_cells(domain.canonical(widest), self.most_cells)
         sizes = domain.project(names).shape
-        found = [*_search(sizes, self.cells, strength, self.seed), *_above(sizes, self.cells, strength)]
+        above = _above(sizes, self.cells, strength)
+        kept = [view for view in above if prod(sizes[place] for place in view) <= self.most_cells]
+        found = [*_search(sizes, self.cells, strength, self.seed), *kept]
+        held = {place for view in found for place in view}
+        found += [(place,) for place in range(len(names)) if place not in held]
         return tuple(domain.canonical([*constant, *(names[place] for place in view)]) for view in sorted(found))
 
     def _allows_triples(self, holder: Holder) -> bool:
