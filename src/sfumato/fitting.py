@@ -12,7 +12,7 @@ from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import BudgetError, MethodError, SchemaError
 from sfumato.pipeline import Progress, Recipe, run
-from sfumato.privacy.budget import Budget, PureDP, budget_of
+from sfumato.privacy.budget import ApproxDP, Budget, PureDP, budget_of
 from sfumato.privacy.holder import LocalHolder, Neighbours
 from sfumato.privacy.intake import RawHolder
 from sfumato.privacy.ledger import Ledger
@@ -22,8 +22,8 @@ from sfumato.release import Release
 from sfumato.select.given_views import GivenViews, read_views
 from sfumato.select.random_views import RandomViews
 
-APPROXIMATE, EITHER = "(epsilon, delta)", "epsilon or (epsilon, delta)"
-"""Guarantees of methods that need a delta, and of those that may have one."""
+PURE, APPROXIMATE, EITHER = "epsilon", "(epsilon, delta)", "epsilon or (epsilon, delta)"
+"""Guarantees of methods that need no delta, of those that need one, and of those that may have one."""
 
 
 def fit(
@@ -78,7 +78,13 @@ def recipe_for(method: str, schema: Schema, views: str | Path | None) -> Recipe:
 
 
 def least_noise(recipe: Recipe, budget: Budget, schema: Schema) -> Budget:
-    """The budget to open a ledger with: for a method of either kind, the one with less noise in each table."""
+    """The budget to open a ledger with.
+
+    A method of pure epsilon needs no delta, and what it gives is more than was asked for. For a method of either kind,
+    it is the budget with less noise in each table.
+    """
+    if isinstance(budget, ApproxDP) and recipe.guarantee == PURE:
+        return PureDP(budget.epsilon)
     if not isinstance(recipe.select, GivenViews | RandomViews) or recipe.guarantee != EITHER:
         return budget
     domain, neighbours = Attributes(schema).domain, Neighbours.of(schema)

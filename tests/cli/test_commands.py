@@ -184,3 +184,24 @@ def test_a_pipe_sees_no_progress_and_no_noise_seed_exists(clinic):
     help_text = subprocess.run([script, "synthesize", "--help"], capture_output=True, text=True, check=True).stdout
     assert help_text.count("--seed") == 1
     assert "Noise can never be seeded" in " ".join(help_text.replace("│", " ").split())
+
+
+def test_views_of_a_user_and_ways_to_make_rows(clinic):
+    (clinic / "views.json").write_text('[{"columns": ["age", "sex"], "weight": 2}, {"columns": ["bmi", "smoker"]}]')
+    views = ("--views", clinic / "views.json", "--synthesizer", "min-cost-flow")
+    result = synthesize(clinic, "--method", "dpsyn", *views)
+    assert result.exit_code == 0, result.output
+    index = json.loads((clinic / "release" / "marginals" / "index.json").read_text())
+    assert [entry["columns"] for entry in index][5:] == [["age", "sex"], ["smoker", "bmi"], ["seen"]]
+    assert json.loads((clinic / "release" / "release.json").read_text())["synthesizer"] == "min-cost-flow"
+    drawn = [
+        sfumato("sample", clinic / "release", "--rows", "50", "--seed", "1", "--synthesizer", name).stdout
+        for name in ("gradual-update", "min-cost-flow", "sorted-views")
+    ]
+    assert len(set(drawn)) == 3
+    assert sfumato("sample", clinic / "release", "--rows", "50", "--seed", "1").stdout == drawn[1]
+
+
+def test_a_method_of_pure_epsilon_gives_more_than_a_delta_asks_for(clinic):
+    assert synthesize(clinic, "--method", "priview", delta="1e-6").exit_code == 0
+    assert "(pure)" in json.loads((clinic / "release" / "release.json").read_text())["guarantee"]

@@ -223,3 +223,14 @@ def test_interruption_leaves_nothing(clinic):
     assert "interrupted; nothing was written" in message
     assert "Traceback" not in message
     assert sorted(path.name for path in clinic.iterdir()) == ["clinic.csv", "clinic.schema.json"]
+
+
+def test_views_and_synthesizers_that_make_no_sense(clinic):
+    views = clinic / "views.json"
+    views.write_text('[{"columns": ["age", "town"]}]')
+    refused(synthesize(clinic, "--method", "dpsyn", "--views", views), clinic, "'town', which is not in the table")
+    refused(synthesize(clinic, "--method", "dpview", "--views", views), clinic, "needs views of its own choice")
+    refused(synthesize(clinic, "--views", clinic / "none.json"), clinic, "none.json", "cannot be read")
+    refused(synthesize(clinic, "--synthesizer", "gan"), clinic, "synthesizer 'gan' is unknown; known ones are gradual-")
+    assert synthesize(clinic).exit_code == 0
+    assert sfumato("sample", clinic / "release", "--synthesizer", "gan").exit_code == 2
