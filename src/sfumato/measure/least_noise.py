@@ -9,7 +9,6 @@ from sfumato.data.selection import Selection
 from sfumato.measure.allocation import measure_tables
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
-from sfumato.privacy.narrowing import noise_for
 
 
 @dataclass(frozen=True)
@@ -30,4 +29,4 @@ class LeastNoise:
     def __call__(self, holder: Holder, selection: Selection, share: Share) -> tuple[Measurement, ...]:
         """One noisy table for each clique; the whole share is spent unless there is nothing to measure."""
         power = self.laplace_power if share.unit == "epsilon" else self.gaussian_power
-        return measure_tables(holder, selection, share, power, noise_for)
+        return measure_tables(holder, selection, share, power, Share.noise)

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from sfumato.errors import MethodError
 from sfumato.privacy.budget import ApproxDP, Budget, PureDP, Share
-from sfumato.privacy.events import Noise, Sensitivity
 from sfumato.privacy.holder import Neighbours
-
-
-def noise_for(share: Share, sensitivity: Sensitivity) -> Noise:
-    """The least noise that a share pays for: Laplace for epsilon, Gaussian for rho."""
-    return share.laplace(sensitivity) if share.unit == "epsilon" else share.gaussian(sensitivity)
 
 
 def less_noise(budget: Budget, tables: int, neighbours: Neighbours) -> Budget:
@@ -27,7 +21,7 @@ def less_noise(budget: Budget, tables: int, neighbours: Neighbours) -> Budget:
         return budget
     pure = PureDP(budget.epsilon)
     laplace, gaussian = (
-        noise_for(Share(total.unit, total.amount / tables), neighbours.marginal).variance
+        Share(total.unit, total.amount / tables).noise(neighbours.marginal).variance
         for total in (pure.total, budget.total)
     )
     return pure if laplace < gaussian else budget
