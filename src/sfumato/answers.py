@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +50,26 @@ def split(marginal: Marginal, recoding: Recoding) -> Marginal:
         others = [1] * (counts.ndim - axis - 1)
         counts = counts.take(merging.to, axis=axis) * share.reshape(-1, *others)
     return Marginal(recoding.fine.project(marginal.clique), counts)
+
+
+def likely_codes(model: Model, schema: Schema, given: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.bool_]]:
+    """For each attribute, which merged codes can belong to rows whose columns have the given codes.
+
+    A merged code may also stand for other codes, and a column may follow from two attributes: rows of these merged
+    codes include all that are wanted, and maybe others.
+    """
+    attributes = Attributes(schema)
+    found: dict[str, NDArray[np.bool_]] = {}
+    for column, codes in given.items():
+        source = attributes.sources[column]
+        wanted = np.isin(source.codes, codes)
+        for axis, name in enumerate(source.attributes):
+            others = tuple(other for other in range(wanted.ndim) if other != axis)
+            merging = model.recoding.mergings[model.recoding.fine.index(name)]
+            fine = wanted.any(axis=others) & (merging.weight > 0)
+            likely = np.bincount(merging.to, fine, merging.size) > 0
+            found[name] = found[name] & likely if name in found else likely
+    return found
 
 
 def _asked(domain: Domain, columns: Sequence[str]) -> Domain:

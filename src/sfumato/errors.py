@@ -7,7 +7,8 @@
     │   └── BudgetExceeded       a question would cost more than is left; nothing was computed
     ├── MethodError              unknown method, or a method that cannot do what was asked
     ├── ModelTooLarge            a table of counts would have too many cells; names the columns
-    └── ReleaseError             a release folder is missing, damaged, or in the way
+    ├── ReleaseError             a release folder is missing, damaged, or in the way
+    └── ProtocolError            members of a consortium do not agree, or a message is not what it should be
 
 A message says what was given, what was wanted and what to do. It never contains a private value.
 """
@@ -43,3 +44,7 @@ class ModelTooLarge(SfumatoError):  # noqa: N818 -- the name says what happened
 
 class ReleaseError(SfumatoError):
     """A release folder is missing, damaged, or in the way."""
+
+
+class ProtocolError(SfumatoError):
+    """Members of a consortium do not agree, or a message between them is not what it should be."""

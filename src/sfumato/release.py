@@ -14,14 +14,20 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import answers, storage, tables
-from sfumato.data.attributes import Attributes
+from sfumato.data.attributes import Attributes, Ints
+from sfumato.data.evidence import allowed_codes
+from sfumato.data.records import Records
 from sfumato.data.schema import Schema
+from sfumato.data.selection import Apart
 from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, ReleaseError
 from sfumato.pipeline import Model
 from sfumato.privacy.ledger import Statement
 from sfumato.recipes import recipe_named, synthesizer_named
+from sfumato.synthesize.conditional import conditioned
+from sfumato.synthesize.graphical import Graphical
 from sfumato.synthesize.joining import joined
+from sfumato.synthesize.tree_model import Evidence
 
 FORMAT = 1
 """Version of the release folder; a change that old readers would misread raises it."""
@@ -57,27 +63,44 @@ class Release:
         """The number of rows of the private table, as far as its noisy tables tell."""
         return self.model.marginals.rows
 
-    def sample(self, rows: int | None = None, seed: int | None = None) -> Any:
+    def sample(self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None) -> Any:
         """Draw a synthetic table: free, repeatable with a seed, of the kind that was given to `fit`.
 
         Args:
             rows: how many rows; by default as many as the noisy tables say the private table has.
             seed: of the synthesis; the noise in the tables is part of the release and is not drawn again.
+            given: only rows with these values: for each column a value, a list of values, or {"min": …, "max": …}.
         """
-        return tables.convert(self.sample_arrow(rows, seed), self.kind, self.types, self.schema)
+        return tables.convert(self.sample_arrow(rows, seed, given), self.kind, self.types, self.schema)
 
-    def sample_arrow(self, rows: int | None = None, seed: int | None = None) -> pa.Table:
+    def sample_arrow(
+        self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None
+    ) -> pa.Table:
         """Draw a synthetic table as a pyarrow table with the natural types of the schema."""
         rows = self.rows if rows is None else rows
         if rows < 0:
             raise DataError(f"{rows} rows were asked for; give 0 or more")
         rng = np.random.default_rng(seed)
+        codes = allowed_codes(self.schema, given or {})
+        records = self._conditioned(rows, codes, rng) if codes else self._drawn(rows, rng)
+        return SchemaCodec(self.schema).decode(records.take(rng.permutation(len(records))[:rows]), rng)
+
+    def _drawn(self, rows: int, rng: np.random.Generator, likely: Evidence | None = None) -> Records:
+        """At least `rows` rows, in codes of columns; a graphical model draws only those that agree with `likely`."""
+        model = self.model
         # Methods that fit rows to tables need enough rows to fit; a small sample is drawn from a larger fit.
         fitted_rows = max(rows, min(self.rows, ENOUGH_ROWS))
         synthesize = synthesizer_named(self.synthesizer, self.method)
-        fitted = joined(synthesize, self.model.marginals, self.model.selection, fitted_rows, rng)
-        records = self.model.recoding.decode(fitted.take(rng.permutation(len(fitted))[:rows]), rng)
-        return SchemaCodec(self.schema).decode(Attributes(self.schema).decode(records), rng)
+        if likely and isinstance(synthesize, Graphical) and not isinstance(model.selection.structure, Apart):
+            fitted = synthesize.sample_given(model.marginals, model.selection, rows, rng, likely)
+        else:
+            fitted = joined(synthesize, model.marginals, model.selection, fitted_rows, rng)
+        return Attributes(self.schema).decode(model.recoding.decode(fitted, rng))
+
+    def _conditioned(self, rows: int, given: Mapping[str, Ints], rng: np.random.Generator) -> Records:
+        """Rows whose columns have allowed codes, distributed as those among all rows that have them."""
+        likely = answers.likely_codes(self.model, self.schema, given)
+        return conditioned(lambda count, rng: self._drawn(count, rng, likely), given, rows, rng)
 
     def marginal(self, *columns: str) -> Any:
         """The table of counts over any columns, of the kind that was given to `fit`: free, and the same every time.

@@ -136,6 +136,10 @@ def test_control_flow_depends_on_the_rows_only_through_noisy_answers(recipe):
         def dependence(self, pairs, noise):
             return self._replay(("dependence", tuple(pairs)), super().dependence(pairs, noise))
 
+        def choose(self, families, score, epsilon, handicaps):
+            picked = super().choose(families, score, epsilon, handicaps)
+            return self._replay(("choose", tuple(families), tuple(handicaps)), picked)
+
         def through(self, codec):
             return Replayed(codec.encode(self._records), self.neighbours, self._ledger, self._entropy)
 
@@ -155,6 +159,23 @@ def test_control_flow_depends_on_the_rows_only_through_noisy_answers(recipe):
         recording = False
     assert tape == []
     assert statements[0] == statements[1]
+
+
+@every_recipe
+def test_rows_given_some_values_are_those_among_all_rows(recipe):
+    release = fit_with(recipe, table_of(COLUMNS, 5000), schema_of(COLUMNS))
+    given = {"a": ["0", "2"], "d": "1"}
+    rows = release.sample(4000, seed=1, given=given)
+    assert rows.num_rows == 4000
+    assert set(rows["a"].to_pylist()) == {"0", "2"}
+    assert set(rows["d"].to_pylist()) == {"1"}
+    every = release.sample(60_000, seed=2).to_pandas()
+    every = every[every["a"].isin(given["a"]) & (every["d"] == "1")]
+    wanted = every["e"].value_counts(normalize=True)
+    found = rows.to_pandas()["e"].value_counts(normalize=True)
+    assert wanted.sub(found, fill_value=0).abs().sum() / 2 < 0.05
+    with pytest.raises(SfumatoError, match="one of its declared categories"):
+        release.sample(10, given={"a": "x"})
 
 
 @every_recipe

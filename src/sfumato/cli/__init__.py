@@ -5,7 +5,10 @@ Exit codes: 0 done; 2 the input was wrong and the message says what to do; 1 a f
 
 import typer
 
+from sfumato.cli.bench import bench
+from sfumato.cli.card import card
 from sfumato.cli.demo import demo
+from sfumato.cli.evaluate import evaluate
 from sfumato.cli.ledger import ledger
 from sfumato.cli.methods import methods
 from sfumato.cli.query import query
@@ -25,6 +28,9 @@ app.command()(synthesize)
 app.command()(sample)
 app.command()(query)
 app.command()(ledger)
+app.command()(evaluate)
+app.command()(card)
+app.command()(bench)
 app.command()(methods)
 app.command()(demo)
 schema_app.command()(check)

@@ -11,11 +11,12 @@ import typer
 from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
 from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
+from sfumato.encode.labels import labels
 from sfumato.errors import ReleaseError
 from sfumato.release import Release
 from sfumato.report import files
-from sfumato.report.assessment import FAST, FULL, Assessment, assess
+from sfumato.report.assessment import FAST, FULL, assess
+from sfumato.report.figures import Assessment
 from sfumato.report.internal import internal_report
 from sfumato.report.page import INTERNAL
 
@@ -35,13 +36,13 @@ def evaluate(
     files.check_free(out_file, figures_file)
     public = Schema.load(schema)
     released = None if release is None else Release.load(release)
-    if released is not None and released.schema != public:
-        raise ReleaseError(f"the release in {str(release)!r} has another schema; give the schema.json of that folder")
-    codec = SchemaCodec(public)
+    if released is not None and _values(released.schema) != _values(public):
+        raise ReleaseError(
+            f"the release in {str(release)!r} has other columns or values; give the schema.json of that folder"
+        )
     with stages((FAST if fast else FULL).steps + 3) as show:
         show("read")
-        rows = [codec.encode(tables.read(file)) for file in (real, synthetic)]
-        found = assess(*rows, public, released, fast, show)
+        found = assess(tables.read(real), tables.read(synthetic), public, released, fast, show)
         show("write")
         figures = json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n"
         files.write({out_file: internal_report(found), figures_file: figures})
@@ -68,3 +69,8 @@ def summary(found: Assessment, report: Path, figures: Path) -> dict[str, Any]:
         "classifiers": len(found.classifiers.trained_on_synthetic),
         "classifiers_left_out": found.classifiers.left_out,
     }
+
+
+def _values(schema: Schema) -> list[tuple[str, list[str]]]:
+    """What two schemas must share for their codes to mean the same; notes and sources may differ."""
+    return [(column.name, labels(column)) for column in schema.columns]

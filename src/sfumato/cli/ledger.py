@@ -10,7 +10,7 @@ from rich.table import Table
 
 from sfumato import storage
 from sfumato.cli.console import JsonOption, explained, out, print_json
-from sfumato.privacy.events import Choice, Free, Gaussian, Laplace, Noisy
+from sfumato.privacy.events import Choice, Free, Gaussian, Laplace, Noisy, Skellam
 from sfumato.privacy.ledger import Statement
 
 
@@ -45,3 +45,5 @@ def _randomness(event: Noisy | Choice) -> str:
             return f"Laplace {float(scale):.4g}"
         case Gaussian(sigma):
             return f"Gaussian {float(sigma):.4g}"
+        case Skellam(mu):
+            return f"Skellam {float(mu):.4g}"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, print_json
 from sfumato.cli.synthesize import check_drawing
-from sfumato.errors import ReleaseError
+from sfumato.errors import ReleaseError, SchemaError
 from sfumato.recipes import synthesizer_named
 from sfumato.release import Release
 
@@ -26,8 +27,12 @@ def sample(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the drawing.")] = None,
     out_file: Annotated[Path | None, typer.Option("--out", help="A new .csv, .csv.gz or .parquet file.")] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(help="Only rows with this: COLUMN=VALUE, COLUMN=LOW..HIGH, or COLUMN= for missing; repeatable."),
+    ] = None,
     synthesizer: Annotated[
-        str | None, typer.Option(help="What makes rows: gradual-update, min-cost-flow or sorted-views.")
+        str | None, typer.Option(help="What makes rows: gradual-update, min-cost-flow, sorted-views or graphical.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -41,7 +46,7 @@ def sample(
     if synthesizer is not None:
         synthesizer_named(synthesizer, release.method)
         release = replace(release, synthesizer=synthesizer)
-    table = release.sample_arrow(rows, seed)
+    table = release.sample_arrow(rows, seed, wishes(given or []))
     if out_file is not None:
         tables.write(table, out_file, release.schema)
         if as_json:
@@ -51,3 +56,23 @@ def sample(
         file = Path(scratch) / "sample.csv"
         tables.write(table, file, release.schema)
         sys.stdout.write(file.read_text(encoding="utf-8"))
+
+
+def wishes(texts: Sequence[str]) -> dict[str, Any]:
+    """What `--given` says of each column; several values of one column are a list of them."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        column, sign, value = text.partition("=")
+        if not sign or not column:
+            raise SchemaError(f"--given {text!r} has no column; write COLUMN=VALUE or COLUMN=LOW..HIGH")
+        low, dots, high = value.partition("..")
+        if dots:
+            bounds = {key: bound for key, bound in (("min", low), ("max", high)) if bound}
+            if column in found or not bounds:
+                raise SchemaError(f"--given {text!r} is not a single range with a bound; write COLUMN=LOW..HIGH once")
+            found[column] = bounds
+        elif isinstance(found.get(column, []), dict):
+            raise SchemaError(f"--given {text!r} adds a value to a range; write one of the two")
+        else:
+            found[column] = [*found.get(column, []), value or None]
+    return found

@@ -31,7 +31,7 @@ def synthesize(
     method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = "privsyn",
     views: Annotated[Path | None, typer.Option(help="A JSON file of views to measure, with weights.")] = None,
     synthesizer: Annotated[
-        str | None, typer.Option(help="What makes rows: gradual-update, min-cost-flow or sorted-views.")
+        str | None, typer.Option(help="What makes rows: gradual-update, min-cost-flow, sorted-views or graphical.")
     ] = None,
     rows: Annotated[
         int | None, typer.Option(help="Rows to draw; by default the noisy estimate of the table's own.")

@@ -5,25 +5,25 @@ All of this follows from public facts, the domain and the cliques, and so may be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import combinations
-from math import prod
 
 from sfumato.data.domain import Clique, Domain
 from sfumato.errors import ModelTooLarge
 
-Graph = Mapping[str, frozenset[str]]
-"""The neighbours of each column: two columns are neighbours if one table holds both."""
+Graph = dict[int, int]
+"""The neighbours of each column: two columns are neighbours if one table holds both. Columns are places in the domain,
+and sets of columns are the bits of one integer, because a wide and dense graph takes millions of steps."""
 
 
 @dataclass(frozen=True)
 class JunctionTree:
     """Cliques of which each but the first hangs on an earlier one, its parent, by the columns that both hold.
 
-    Running intersection: what a clique shares with all earlier cliques lies in its parent. Columns of a clique are in
-    the order of the domain. Parts that share nothing hang together by no columns at all, so that there is one tree.
+    Running intersection: what a clique shares with all earlier cliques lies in its parent. Parts that share nothing
+    hang together by no columns at all, so that there is one tree. Columns of a clique are in the order of the domain;
+    `parents` are places in `cliques` (0 for the first clique, which has none).
 
     >>> tree = junction_tree(Domain({"a": 2, "b": 3, "c": 4}), [("a", "b"), ("b", "c")])
     >>> tree.cliques, tree.separators, tree.cells
@@ -77,46 +77,65 @@ def _readable(cells: int) -> str:
 
 
 def _graph(domain: Domain, cliques: Iterable[Clique]) -> Graph:
-    neighbours: dict[str, set[str]] = {name: set() for name in domain.names}
+    graph = dict.fromkeys(range(len(domain)), 0)
     for clique in cliques:
-        for name in domain.canonical(clique):
-            neighbours[name].update(clique)
-    return {name: frozenset(around - {name}) for name, around in neighbours.items()}
+        places = [domain.index(name) for name in clique]
+        together = sum(1 << place for place in set(places))
+        for place in places:
+            graph[place] |= together & ~(1 << place)
+    return graph
 
 
-Rule = Callable[[Domain, Graph, str], tuple[float, ...]]
-"""What it costs to eliminate a column now: the least is taken first."""
+def _members(columns: int) -> Iterator[int]:
+    while columns:
+        lowest = columns & -columns
+        yield lowest.bit_length() - 1
+        columns ^= lowest
 
 
-def _fewest_cells(domain: Domain, graph: Graph, name: str) -> tuple[float, ...]:
-    """Columns that need no new edge come first; they cannot make the tree larger. Then those with the least clique."""
-    fill = any(other not in graph[one] for one, other in combinations(graph[name], 2))
-    return (fill, prod(domain[other] for other in graph[name]) * domain[name])
+Rule = Callable[[int, int], tuple[int, int]]
+"""What eliminating a column costs, from the new edges it makes and the cells of its clique; the least goes first."""
 
 
-def _least_fill(domain: Domain, graph: Graph, name: str) -> tuple[float, ...]:
-    """The cells of all pairs of columns that become neighbours."""
-    missing = [(one, other) for one, other in combinations(graph[name], 2) if other not in graph[one]]
-    return (sum(domain[one] * domain[other] for one, other in missing), _fewest_cells(domain, graph, name)[1])
+def _fewest_cells(fill: int, cells: int) -> tuple[int, int]:
+    """Columns that need no new edge come first, since they cannot make the tree larger. Then the smallest clique."""
+    return (min(fill, 1), cells)
+
+
+def _least_fill(fill: int, cells: int) -> tuple[int, int]:
+    """The fewest new edges come first, and among equals the smallest clique."""
+    return (fill, cells)
+
+
+def _cost(domain: Domain, graph: Graph, place: int, rule: Rule) -> tuple[int, int]:
+    """New edges are weighed by the sizes of the two columns that they join."""
+    fill, cells = 0, domain.shape[place]
+    for other in _members(graph[place]):
+        missing = graph[place] & ~graph[other] & ~(1 << other)
+        fill += missing.bit_count() * domain.shape[other]
+        cells *= domain.shape[other]
+    return rule(fill, cells)
 
 
 def _eliminate(domain: Domain, graph: Graph, rule: Rule) -> list[Clique]:
     """Take out one column after the other, and join its neighbours: the largest cliques that arise."""
     graph = dict(graph)
-    cost = {name: rule(domain, graph, name) for name in graph}
-    found: list[frozenset[str]] = []
+    cost = {place: _cost(domain, graph, place, rule) for place in graph}
+    found: list[int] = []
     while graph:
-        name = min(graph, key=cost.__getitem__)
-        around = graph.pop(name)
-        clique = around | {name}
-        if not any(clique <= other for other in found):
+        place = min(graph, key=cost.__getitem__)
+        around = graph.pop(place)
+        clique = around | 1 << place
+        if not any(clique & ~other == 0 for other in found):
             found.append(clique)
-        for other in around:
-            graph[other] = (graph[other] | around) - {name, other}
+        touched = around
+        for other in _members(around):
+            graph[other] = (graph[other] | around) & ~(1 << other | 1 << place)
+            touched |= graph[other]
         # New edges change the cost of their ends and of all columns that see both ends.
-        for other in around.union(*(graph[other] for other in around)):
-            cost[other] = rule(domain, graph, other)
-    return [domain.canonical(clique) for clique in found]
+        for other in _members(touched):
+            cost[other] = _cost(domain, graph, other, rule)
+    return [tuple(domain.names[member] for member in _members(clique)) for clique in found]
 
 
 def _connect(domain: Domain, cliques: list[Clique]) -> JunctionTree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class Leveled:
                     f"column {level.column!r} has {self.base[level.column]}"
                 )
 
-    @property
+    @cached_property
     def domain(self) -> Domain:
         """The columns, and after them the levels."""
         return Domain([*self.base.items(), *((level.name, level.size) for level in self.levels)])
@@ -64,10 +65,6 @@ class Leveled:
         """The rows with a further column for each level."""
         coarse = [np.array(level.to)[records[level.column]] for level in self.levels]
         return Records(self.domain, [*records.columns, *coarse])
-
-    def fine(self, name: str) -> str:
-        """The column that a name stands for: itself, or the column of which it is a level."""
-        return next((level.column for level in self.levels if level.name == name), name)
 
 
 def levels_of(maps: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Level, ...]:

@@ -11,18 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, exp, expm1, floor, log, sqrt
+from math import ceil, exp, expm1, floor, isqrt, log, sqrt
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import erfcx, ndtri
 
-from sfumato.privacy.events import Choice, Event, Free, Gaussian, Laplace, Noisy
+from sfumato.errors import BudgetError
+from sfumato.privacy.events import Choice, Event, Free, Gaussian, Laplace, Noisy, Sensitivity, Skellam
 
 _SLACK = 1e-9
 """Relative room for the rounding of special functions, always taken on the private side."""
 
 
 def pure_cost(event: Event) -> Fraction | None:
-    """The epsilon of an event, or None if it has none (Gaussian noise is not pure DP at any epsilon)."""
+    """The epsilon of an event, or None if it has none (Gaussian and Skellam noise are not pure DP at any epsilon)."""
     if isinstance(event, Free):
         return Fraction(0)
     if isinstance(event, Choice):
@@ -30,7 +33,7 @@ def pure_cost(event: Event) -> Fraction | None:
     match event.noise:
         case Laplace(scale):
             return event.sensitivity.l1 / scale
-        case Gaussian():
+        case Gaussian() | Skellam():
             return None
 
 
@@ -45,6 +48,35 @@ def concentrated_cost(event: Event) -> Fraction:
             return event.sensitivity.l2_squared / (2 * sigma**2)
         case Laplace(scale):
             return (event.sensitivity.l1 / scale) ** 2 / 2
+        case Skellam():
+            raise BudgetError("Skellam noise is charged by Renyi divergences only; open the ledger with SkellamDP")
+
+
+def renyi_cost(event: Event) -> Fraction:
+    """A number r such that the Renyi divergence of an event is at most r * order, for every whole order from 2 on.
+
+    For Skellam noise: the bound of Agarwal, Kairouz and Liu (2021), made linear in the order (docs/proofs/parties.md).
+    """
+    if isinstance(event, Noisy) and isinstance(event.noise, Skellam):
+        mu, l1, l2_squared = event.noise.mu, event.sensitivity.l1, event.sensitivity.l2_squared
+        return l2_squared / (2 * mu) + min((2 * l2_squared + 3 * l1) / (4 * mu**2), 3 * l1 / (4 * mu))
+    return concentrated_cost(event)
+
+
+def skellam_for(rho: Fraction, sensitivity: Sensitivity) -> Skellam:
+    """Nearly the least Skellam noise whose `renyi_cost` is at most rho."""
+    half = sensitivity.l2_squared / 2
+    # The positive root of rho mu^2 - (l2^2 / 2) mu - (2 l2^2 + 3 l1) / 4, or for little noise that of the other bound.
+    square = half**2 + rho * (2 * sensitivity.l2_squared + 3 * sensitivity.l1)
+    root = Fraction(isqrt(ceil(square * 2**80)) + 1, 2**40)
+    return Skellam(_shorter(min((half + root) / (2 * rho), (half + 3 * sensitivity.l1 / 4) / rho)))
+
+
+def _shorter(value: Fraction, bits: int = 40) -> Fraction:
+    """A fraction a little above, with few significant bits."""
+    shift = bits - (value.numerator.bit_length() - value.denominator.bit_length())
+    scaled = value * Fraction(2) ** shift
+    return Fraction(-(-scaled.numerator // scaled.denominator)) / Fraction(2) ** shift
 
 
 def gaussian_cost(event: Event) -> Fraction:
@@ -88,6 +120,30 @@ def gaussian_budget(epsilon: float, delta: float) -> Fraction:
     too_large = _smallest(lambda mu: gaussian_delta(epsilon, mu) * (1 + _SLACK) > delta, 0.0, high)
     mu = too_large * (1 - _SLACK)
     return Fraction(floor(mu * mu / 2 * (1 - _SLACK) * 2**100), 2**100)
+
+
+def renyi_epsilon(rho: Fraction, delta: float) -> float:
+    """An epsilon, rounded up, such that divergences of rho * order, for whole orders, give (epsilon, delta)-DP."""
+    if rho == 0:
+        return 0.0
+    return max(0.0, float((_ORDERS * float(rho) + _order_terms(delta)).min()) * (1 + _SLACK) + _SLACK * float(rho))
+
+
+def renyi_budget(epsilon: float, delta: float) -> Fraction:
+    """The largest rho (up to rounding down) for which `renyi_epsilon` is at most epsilon."""
+    best = float(((epsilon - _order_terms(delta)) / _ORDERS).max())
+    if best <= 0:
+        raise BudgetError(f"epsilon {epsilon:g} is too small for delta {delta:g}; give more of either")
+    return Fraction(floor(best * (1 - 10 * _SLACK) * 2**100), 2**100)
+
+
+def _order_terms(delta: float) -> NDArray[np.float64]:
+    """What the conversion adds to the divergence of each order (Canonne, Kamath and Steinke 2020, Proposition 12)."""
+    return np.asarray(np.log1p(-1 / _ORDERS) - (log(delta) + np.log(_ORDERS)) / (_ORDERS - 1), dtype=np.float64)
+
+
+_ORDERS = np.unique(np.concatenate([np.arange(2, 256), np.geomspace(256, 1e9, 2000).round()]))
+"""Whole orders; beyond 256 the best of these costs less than one percent more than the best of all."""
 
 
 def round_up(value: float, bits: int = 60) -> Fraction:

@@ -15,6 +15,9 @@ from sfumato.privacy.accountant import (
     gaussian_cost,
     gaussian_epsilon,
     pure_cost,
+    renyi_budget,
+    renyi_cost,
+    renyi_epsilon,
 )
 from sfumato.privacy.events import Event, Gaussian, Laplace, Noise, Sensitivity
 
@@ -151,7 +154,36 @@ class ApproxDP:
         return {"kind": "approximate", "epsilon": str(self.epsilon), "delta": str(self.delta)}
 
 
-Budget = PureDP | ZCDP | ApproxDP
+@dataclass(frozen=True)
+class SkellamDP:
+    """Approximate differential privacy over many parties, whose Skellam noise is charged by Renyi divergences."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(self, epsilon: float | str | Fraction, delta: float | str | Fraction):
+        object.__setattr__(self, "epsilon", _positive("epsilon", epsilon, SMALLEST, LARGEST))
+        object.__setattr__(self, "delta", _positive("delta", delta, Fraction(1, 10**30), Fraction(1, 10)))
+
+    @property
+    def total(self) -> Share:
+        """All of it: the largest Renyi cost that is (epsilon, delta)-DP, rounded down."""
+        return Share("rho", renyi_budget(float(self.epsilon), float(self.delta)))
+
+    def cost(self, event: Event) -> Fraction:
+        """What an event takes from this budget."""
+        return renyi_cost(event)
+
+    def spent(self, amount: Fraction) -> dict[str, float]:
+        """The guarantee of a total cost, at this budget's delta."""
+        return {"epsilon": renyi_epsilon(amount, float(self.delta)), "delta": float(self.delta)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """This budget as JSON."""
+        return {"kind": "skellam", "epsilon": str(self.epsilon), "delta": str(self.delta)}
+
+
+Budget = PureDP | ZCDP | ApproxDP | SkellamDP
 
 
 def budget_of(epsilon: float | str | None, delta: float | str | None) -> Budget:
@@ -172,8 +204,12 @@ def budget_from_dict(record: Mapping[str, Any]) -> Budget:
             return ZCDP(record["rho"])
         case "approximate":
             return ApproxDP(record["epsilon"], record["delta"])
+        case "skellam":
+            return SkellamDP(record["epsilon"], record["delta"])
         case kind:
-            raise BudgetError(f"a ledger has a budget of kind {kind!r}; known kinds are pure, zcdp and approximate")
+            raise BudgetError(
+                f"a ledger has a budget of kind {kind!r}; known kinds are pure, zcdp, approximate and skellam"
+            )
 
 
 def _positive(name: str, value: float | str | Fraction, low: Fraction, high: Fraction) -> Fraction:

@@ -54,7 +54,7 @@ def _place(gaps: Sequence[int], rate: Fraction, bits: int, low: Fraction, high: 
 
 
 def _weights(gaps: Sequence[int], rate: Fraction, bits: int) -> list[tuple[int, int]]:
-    """Integers below and above 2^bits * exp(-rate * gap): products of exp(-rate * 2^j) over the binary digits of gap."""
+    """Integers below and above 2^bits * exp(-rate * gap): products over the binary digits of the gap."""
     one = 1 << bits
     low, high = exp_bounds(rate, bits)
     powers = [(int(low * one), -int(-high * one // 1))]

@@ -37,7 +37,19 @@ class Gaussian:
         return max(rounded_gaussian_variance(self.sigma), LEAST_VARIANCE)
 
 
-Noise = Laplace | Gaussian
+@dataclass(frozen=True)
+class Skellam:
+    """The difference of two Poisson numbers, of variance `mu`: unlike rounded normals, shares of it add up exactly."""
+
+    mu: Fraction
+
+    @property
+    def variance(self) -> float:
+        """Variance of one draw."""
+        return max(float(self.mu), LEAST_VARIANCE)
+
+
+Noise = Laplace | Gaussian | Skellam
 
 
 @dataclass(frozen=True)
@@ -67,12 +79,17 @@ class Noisy:
 
     def to_dict(self) -> dict[str, Any]:
         """This event as JSON; every number is an exact fraction in text form."""
-        kind = "laplace" if isinstance(self.noise, Laplace) else "gaussian"
-        width = self.noise.scale if isinstance(self.noise, Laplace) else self.noise.sigma
+        match self.noise:
+            case Laplace(width):
+                kind, name = "laplace", "scale"
+            case Gaussian(width):
+                kind, name = "gaussian", "sigma"
+            case Skellam(width):
+                kind, name = "skellam", "mu"
         return {
             "event": kind,
             "question": self.question,
-            "scale" if kind == "laplace" else "sigma": str(width),
+            name: str(width),
             "sensitivity_l1": str(self.sensitivity.l1),
             "sensitivity_l2_squared": str(self.sensitivity.l2_squared),
         }
@@ -132,6 +149,10 @@ def event_from_dict(record: dict[str, Any]) -> Event:
             return Noisy(record["question"], Laplace(Fraction(record["scale"])), sensitivity)
         if kind == "gaussian":
             return Noisy(record["question"], Gaussian(Fraction(record["sigma"])), sensitivity)
+        if kind == "skellam":
+            return Noisy(record["question"], Skellam(Fraction(record["mu"])), sensitivity)
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as problem:
         raise BudgetError(f"a ledger event cannot be read ({problem!r}); wanted the keys that Sfumato writes") from None
-    raise BudgetError(f"a ledger has an event of kind {kind!r}; known kinds are laplace, gaussian, choice and free")
+    raise BudgetError(
+        f"a ledger has an event of kind {kind!r}; known kinds are laplace, gaussian, skellam, choice and free"
+    )

@@ -22,13 +22,12 @@ from sfumato.engines import memory
 from sfumato.privacy.budget import Share
 from sfumato.privacy.choice import exponential_choice
 from sfumato.privacy.entropy import Entropy, SystemEntropy
-from sfumato.privacy.events import Choice, Gaussian, Laplace, Noise, Noisy, Sensitivity
+from sfumato.privacy.events import Choice, Gaussian, Laplace, Noise, Noisy, Sensitivity, Skellam
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.noise import discrete_laplace, rounded_gaussian
+from sfumato.privacy.scores import GRID as GRID
 from sfumato.privacy.scores import Score
-
-GRID = 1024
-"""Scores that are not whole numbers are released in units of 1/GRID, so that integer noise serves them too."""
+from sfumato.privacy.shares import skellam_share
 
 Table = TypeVar("Table", contravariant=True)
 
@@ -149,12 +148,7 @@ class LocalHolder:
     def measure(self, cliques: Sequence[Clique], noises: Sequence[Noise]) -> tuple[Measurement, ...]:
         """The marginal of each clique, every cell with independent noise of its own width."""
         domains = [self.domain.project(clique) for clique in cliques]
-        self._ledger.charge(
-            *(
-                Noisy(f"table {' × '.join(clique)}", noise, self.neighbours.marginal)
-                for clique, noise in zip(cliques, noises, strict=True)
-            )
-        )
+        self._ledger.charge(*table_events(cliques, noises, self.neighbours))
         # Noise is drawn before the rows are counted: its running time cannot depend on them.
         drawn = [self._draw(noise, domain.cells()) for domain, noise in zip(domains, noises, strict=True)]
         exact = memory.count(self._records, cliques)
@@ -186,7 +180,9 @@ class LocalHolder:
             handicaps: public numbers, one for each family, in the unit of the score.
         """
         sensitivity = score.sensitivity(self.neighbours.rows, self.neighbours.replace)
-        event = Choice(f"one of {len(families)} sets of parents, by score {score.name}", epsilon / (2 * sensitivity), sensitivity)
+        event = Choice(
+            f"one of {len(families)} sets of parents, by score {score.name}", epsilon / (2 * sensitivity), sensitivity
+        )
         self._ledger.charge(event)
         new = [family for family in families if (score.name, family) not in self._scores]
         cliques = [(family.column, *family.parents) for family in new]
@@ -204,12 +200,22 @@ class LocalHolder:
                 return discrete_laplace(scale, size, self._entropy)
             case Gaussian(sigma):
                 return rounded_gaussian(sigma, size, self._entropy)
+            case Skellam(mu):
+                return skellam_share(mu, 1, size, self._entropy)
 
     def __repr__(self) -> str:
         return f"LocalHolder({self.domain!r})"
 
     def __reduce__(self) -> str:
         raise TypeError("a holder has private rows and cannot be pickled or copied")
+
+
+def table_events(cliques: Sequence[Clique], noises: Sequence[Noise], neighbours: Neighbours) -> tuple[Noisy, ...]:
+    """What it costs to measure tables, whoever has the rows."""
+    return tuple(
+        Noisy(f"table {' × '.join(clique)}", noise, neighbours.marginal)
+        for clique, noise in zip(cliques, noises, strict=True)
+    )
 
 
 def _batches(domain: Domain, cliques: Sequence[Clique], most_cells: int = 1 << 24) -> Iterator[list[Clique]]:

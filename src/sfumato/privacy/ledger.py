@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.errors import BudgetError, BudgetExceeded
 from sfumato.privacy.accountant import membership_advantage
-from sfumato.privacy.budget import ApproxDP, Budget, PureDP, budget_from_dict
+from sfumato.privacy.budget import ApproxDP, Budget, PureDP, SkellamDP, budget_from_dict
 from sfumato.privacy.events import Event, Free, event_from_dict
 
 Entry = tuple[str, Event]
@@ -37,7 +37,7 @@ class Statement:
     def sentence(self) -> str:
         """The guarantee in plain words."""
         numbers = self.guarantee
-        if not isinstance(self.budget, PureDP | ApproxDP):
+        if not isinstance(self.budget, PureDP | ApproxDP | SkellamDP):
             return f"rho = {numbers['rho']:.6g} of zero-concentrated DP, protecting {self.protects}"
         promise = f"epsilon = {numbers['epsilon']:.6g}"
         promise += f", delta = {numbers['delta']:g}" if numbers["delta"] else " (pure)"

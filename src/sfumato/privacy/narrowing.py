@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.errors import MethodError
-from sfumato.privacy.budget import ApproxDP, Budget, PureDP, Share
+from sfumato.privacy.budget import ApproxDP, Budget, PureDP, Share, SkellamDP
 from sfumato.privacy.holder import Neighbours
 
 
@@ -17,7 +17,7 @@ def less_noise(budget: Budget, tables: int, neighbours: Neighbours) -> Budget:
     """
     if tables < 1:
         raise MethodError(f"the noise of {tables} tables was asked for; give 1 or more")
-    if not isinstance(budget, ApproxDP):
+    if not isinstance(budget, ApproxDP | SkellamDP):
         return budget
     pure = PureDP(budget.epsilon)
     laplace, gaussian = (

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import MethodError
 
 GRID = 1024
-"""Scores that are not whole numbers are rounded down to multiples of 1/GRID."""
+"""Scores that are not whole numbers are rounded down to multiples of 1/GRID, so that integer noise serves them too."""
 
 Counts = NDArray[np.int64]
 

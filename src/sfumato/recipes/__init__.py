@@ -4,18 +4,24 @@ from sfumato.errors import MethodError
 from sfumato.pipeline import Recipe, Synthesize
 from sfumato.recipes.dpsyn import DPSYN
 from sfumato.recipes.dpview import DPVIEW, DPVIEW_PLUS
+from sfumato.recipes.pgm import PGM
+from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.recipes.priview import PRIVIEW
 from sfumato.recipes.privsyn import PRIVSYN
 from sfumato.synthesize.gradual_update import GradualUpdate
+from sfumato.synthesize.graphical import Graphical
 from sfumato.synthesize.min_cost_flow import MinCostFlow
 from sfumato.synthesize.sorted_views import SortedViews
 
-RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in (PRIVSYN, DPVIEW, DPVIEW_PLUS, PRIVIEW, DPSYN)}
+RECIPES: dict[str, Recipe] = {
+    recipe.name: recipe for recipe in (PRIVSYN, DPVIEW, DPVIEW_PLUS, PRIVIEW, DPSYN, PRIVBAYES, PGM)
+}
 
 SYNTHESIZERS: dict[str, Synthesize] = {
     "gradual-update": GradualUpdate(),
     "min-cost-flow": MinCostFlow(),
     "sorted-views": SortedViews(),
+    "graphical": Graphical(),
 }
 """These work for the tables of every method; a method's own may need the structure that it selected."""
 

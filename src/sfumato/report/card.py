@@ -1,0 +1,266 @@
+"""The card of a release: the publishable report, made from the release folder alone. It never sees a real row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from math import exp, pi, sqrt
+from pathlib import Path
+from typing import Any
+
+from sfumato import storage
+from sfumato.data.columns import Boolean, Categorical, Column
+from sfumato.data.marginal import Measurement
+from sfumato.encode.labels import labels
+from sfumato.errors import ReleaseError
+from sfumato.privacy.events import Laplace, Noisy
+from sfumato.privacy.ledger import Statement
+from sfumato.release import Release
+from sfumato.report import charts, spending
+from sfumato.report.page import PUBLISHABLE, beside, figure, page, paragraph, section, single, table, tiles
+from sfumato.report.spending import Spending, spending_of
+from sfumato.report.svg import percent, short
+
+LISTED = 12
+"""The most categories that are listed, and the most tables that are drawn."""
+
+
+@dataclass(frozen=True)
+class NoisyTable:
+    """A table of counts with noise.
+
+    Args:
+        columns: its columns.
+        cells: its cells.
+        deviation: the standard deviation of the noise in a cell, in rows.
+        share_of_rows: the expected sum of the noise in all cells, without sign and halved, as a share of the rows.
+            That is about the total variation distance from the exact table, before the tables are made to agree.
+    """
+
+    columns: tuple[str, ...]
+    cells: int
+    deviation: float
+    share_of_rows: float
+
+
+@dataclass(frozen=True)
+class ColumnCard:
+    """A column as declared in public: its values, and where these were taken from."""
+
+    name: str
+    type: str
+    values: str
+    nullable: bool
+    domain_from: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """All figures of a card."""
+
+    name: str
+    source: str | None
+    license: str | None
+    method: str
+    estimated_rows: int
+    spending: Spending
+    tables: tuple[NoisyTable, ...]
+    columns: tuple[ColumnCard, ...]
+    observed: tuple[str, ...]
+    parameters: dict[str, str]
+    versions: dict[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """These figures as JSON, with the stamp first."""
+        return {"stamp": f"{PUBLISHABLE.words}: {PUBLISHABLE.reason}", **asdict(self)}
+
+
+def card_of(folder: Path) -> Card:
+    """Read the figures of a card from a release folder."""
+    release = Release.load(folder)
+    description = storage.read_json(folder / "release.json")
+    try:
+        # Those of the run that made the release, not of the program that reads it now.
+        versions = {str(name): str(version) for name, version in description["versions"].items()}
+        parameters = {str(name): str(part) for name, part in description["parameters"].items()}
+    except (KeyError, AttributeError):
+        raise ReleaseError(
+            f"{str(folder / 'release.json')!r} lacks versions or parameters; give a folder as Sfumato wrote it"
+        ) from None
+    schema = release.schema
+    return Card(
+        name=schema.name,
+        source=schema.source,
+        license=schema.license,
+        method=release.method,
+        estimated_rows=release.rows,
+        spending=spending_of(release.ledger),
+        tables=tuple(_noisy(one, release.ledger, release.rows) for one in release.model.measurements),
+        columns=tuple(map(_column, schema.columns)),
+        observed=schema.observed,
+        parameters=parameters,
+        versions=versions,
+    )
+
+
+def _noisy(measurement: Measurement, ledger: Statement, rows: int) -> NoisyTable:
+    deviation = sqrt(measurement.variance)
+    cells = measurement.domain.cells()
+    share = cells * deviation * _mean_absolute(measurement.variance, ledger) / (2 * max(rows, 1))
+    return NoisyTable(measurement.clique, cells, deviation, share)
+
+
+def _mean_absolute(variance: float, ledger: Statement) -> float:
+    """The mean of the noise without its sign, in standard deviations; the kind of noise is the ledger's."""
+    for _, event in ledger.entries:
+        if isinstance(event, Noisy) and abs(event.noise.variance / variance - 1) < 1e-9:
+            return 1 / sqrt(2) if isinstance(event.noise, Laplace) else sqrt(2 / pi)  # others are all but normal
+    return 1.0  # noise of an unknown kind: the mean is at most the standard deviation
+
+
+def _column(column: Column) -> ColumnCard:
+    names = labels(column)[: -1 if column.nullable else None]
+    if isinstance(column, Categorical | Boolean):
+        values = ", ".join(names[:LISTED])
+        if len(names) > LISTED:
+            values += f" … and {len(names) - LISTED} more"
+    else:
+        values = f"{column.min} to {column.max}, in {len(names)} bins"
+    return ColumnCard(column.name, column.type, values, column.nullable, column.domain_from, column.note or "")
+
+
+def card_report(card: Card) -> str:
+    """The whole HTML file."""
+    return page(PUBLISHABLE, f"Release card: {card.name}", _body(card))
+
+
+def _body(card: Card) -> Iterator[str]:
+    about = f"A differentially private release of the table {card.name!r}, made by the method {card.method}."
+    about += f" Source: {card.source}." if card.source else ""
+    about += f" License: {card.license}." if card.license else ""
+    yield paragraph(about, "lead")
+    numbers = [(f"{value:.4g}", name) for name, value in card.spending.guarantee.items() if value]
+    yield tiles(
+        [
+            *numbers,
+            (f"{card.estimated_rows:,}", "rows, estimated from the noisy tables"),
+            (f"{len(card.columns)}", "columns"),
+            (f"{len(card.tables)}", "noisy tables of counts, and synthetic rows made from them"),
+        ]
+    )
+    yield beside(_guarantee(card), _budget(card.spending), _expected(card))
+    yield _schema(card)
+    yield _errors(card)
+    yield _ledger(card.spending)
+    yield _method(card)
+    yield f"<footer>{PUBLISHABLE.words}: {PUBLISHABLE.reason}. Written by sfumato card.</footer>"
+
+
+def _guarantee(card: Card) -> str:
+    spent = card.spending
+    parts = []
+    if spent.best_guess is not None:
+        guesses = {"a coin": 0.5, "with this release": spent.best_guess, "certainty": 1.0}
+        drawing = charts.ranked_bars(
+            list(guesses), list(guesses.values()), [percent(one) for one in guesses.values()], "stage2", spent.sentence
+        )
+        title = "How often can an attacker guess who is in the table?"
+        parts.append(single(figure(title, "at most", drawing)))
+    if spent.guarantee.get("epsilon") is not None and not spent.guarantee["delta"]:
+        odds = exp(min(spent.guarantee["epsilon"], 700.0)) / 99
+        parts.append(
+            paragraph(
+                "In other words: whoever thought beforehand, with 1 chance in 100, that a certain person is in the "
+                "table, and knows everybody else in it, thinks so with at most "
+                f"{percent(odds / (1 + odds))} afterwards."
+            )
+        )
+    if card.observed:
+        parts.append(
+            paragraph(
+                f"The guarantee does not cover the declared values of {', '.join(card.observed)}: they were observed "
+                "in the data, and a person accepted them as public.",
+                "warning",
+            )
+        )
+    return section("The guarantee", f"{spent.sentence}.", *parts)
+
+
+def _budget(spent: Spending) -> str:
+    words = "The privacy budget, cut into the questions that were asked of the real rows, stage by stage."
+    drawing = figure("The budget", f"{percent(spent.spent / spent.available)} spent", spending.drawn(spent))
+    return section("What it cost", words, single(drawing))
+
+
+def _ledger(spent: Spending) -> str:
+    words = (
+        f"Every question that was asked of the real rows, and what it cost: {spent.spent:.6g} of {spent.available:.6g} "
+        f"{spent.unit} in all. Anyone can add it up; nothing else was asked."
+    )
+    rows = [
+        (one.question, one.stage, one.noise, f"{one.cost:.4g}", percent(one.cost / spent.available))
+        for one in spent.questions
+    ]
+    heads = ("question", "stage", "noise", f"cost ({spent.unit})", "of the budget")
+    return section("The ledger", words, table(heads, rows, frozenset({3, 4})))
+
+
+def _ranked(card: Card) -> list[NoisyTable]:
+    return sorted(card.tables, key=lambda one: -one.share_of_rows)
+
+
+def _expected(card: Card) -> str:
+    words = (
+        "What the noise alone does to each table, as a share of the rows that it puts into wrong cells: known from "
+        "the noise, without real rows."
+    )
+    shown = _ranked(card)[:LISTED]
+    drawing = charts.ranked_bars(
+        [" × ".join(one.columns) for one in shown],
+        [one.share_of_rows for one in shown],
+        [percent(one.share_of_rows) for one in shown],
+        "stage1",
+        "Tables by expected noise",
+    )
+    title = (
+        "Expected noise" if len(shown) == len(card.tables) else f"The {LISTED} noisiest of {len(card.tables)} tables"
+    )
+    return section("How exact it is", words, single(figure(title, "", drawing)))
+
+
+def _errors(card: Card) -> str:
+    words = (
+        'Each cell of a table is off by noise of the given standard deviation, in rows. "Share of rows" is the '
+        "expected total of the noise, halved, beside all rows: about the distance from the exact table "
+        "(total variation). Making the tables agree usually lowers it."
+    )
+    rows = [
+        (" × ".join(one.columns), f"{one.cells:,}", f"± {one.deviation:,.1f}", percent(one.share_of_rows))
+        for one in _ranked(card)
+    ]
+    heads = ("table", "cells", "noise in a cell", "share of rows")
+    return section("Expected error of each table", words, table(heads, rows, frozenset({1, 2, 3})))
+
+
+def _schema(card: Card) -> str:
+    rows = [
+        (
+            one.name,
+            one.type,
+            one.values + (" (may be missing)" if one.nullable else ""),
+            one.domain_from,
+            short(one.note, 160),
+        )
+        for one in card.columns
+    ]
+    words = "The columns as they were declared in public, and where the bounds and categories were taken from."
+    heads = ("column", "type", "values", "source of the values", "note")
+    return section("The schema", words, table(heads, rows))
+
+
+def _method(card: Card) -> str:
+    rows = [(name, part) for name, part in card.parameters.items()]
+    rows += [(f"version of {name}", version) for name, version in card.versions.items()]
+    words = f"The method {card.method}, stage by stage, and the software that made this release."
+    return section("Method and versions", words, table(("part", "setting"), rows))

@@ -1,0 +1,106 @@
+"""The figures of the internal report, as values that are also JSON. They tell of real rows and are not private."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sfumato.evaluate.classifiers import Score
+from sfumato.evaluate.copies import Copies
+from sfumato.evaluate.stages import StageErrors
+from sfumato.report.page import INTERNAL
+from sfumato.report.spending import Spending
+
+Rows = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class ColumnFigures:
+    """The shares of the values of one column, in groups if it has many; `error` is over all values."""
+
+    name: str
+    error: float
+    labels: tuple[str, ...]
+    real: tuple[float, ...]
+    synthetic: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class TableErrors:
+    """The total variation distance of all, or of some random, tables over so many columns.
+
+    `halves` is the mean distance between two random halves of the real rows: what chance alone does.
+    """
+
+    columns: int
+    tables: int
+    mean: float
+    worst: float
+    worst_columns: tuple[str, ...]
+    halves: float
+
+
+@dataclass(frozen=True)
+class PairFigures:
+    """The shares of a table of two columns, in groups if it is large; `error` is over all cells."""
+
+    columns: tuple[str, ...]
+    error: float
+    labels: tuple[tuple[str, ...], tuple[str, ...]]
+    real: Rows
+    synthetic: Rows
+
+
+@dataclass(frozen=True)
+class ClassifierFigures:
+    """How well the label of held-out real rows is predicted; `left_out` says why there are no scores."""
+
+    label: str | None
+    majority: Score | None = None
+    trained_on_real: tuple[Score, ...] = ()
+    trained_on_synthetic: tuple[Score, ...] = ()
+    left_out: str | None = None
+
+
+@dataclass(frozen=True)
+class RuleFigures:
+    """What share of the rows break a rule of the schema."""
+
+    rule: str
+    real: float
+    synthetic: float
+
+
+@dataclass(frozen=True)
+class ReleaseFigures:
+    """What the release folder tells: method, ledger, and the error after each of its stages (None: too large)."""
+
+    method: str
+    spending: Spending
+    stages: StageErrors | None
+    staged_pairs: int
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """All figures of the internal report."""
+
+    name: str
+    fast: bool
+    real_rows: int
+    synthetic_rows: int
+    columns: tuple[ColumnFigures, ...]
+    pairs: Rows
+    worst_pairs: tuple[PairFigures, ...]
+    tables: tuple[TableErrors, ...]
+    association_error: float
+    ranges: tuple[tuple[float, float], ...]
+    range_error: float
+    copies: Copies | None
+    rules: tuple[RuleFigures, ...]
+    classifiers: ClassifierFigures
+    release: ReleaseFigures | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """These figures as JSON, with the stamp first."""
+        return {"stamp": f"{INTERNAL.words}: {INTERNAL.reason}", **asdict(self)}

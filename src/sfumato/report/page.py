@@ -1,0 +1,115 @@
+"""The shell of a report: one HTML file with its style inside, a stamp that stays in sight, no script, no link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What may be done with a report, said on every page of it.
+
+    Args:
+        kind: the class of the page in the style sheet.
+        words: the stamp itself.
+        reason: one sentence more.
+    """
+
+    kind: str
+    words: str
+    reason: str
+
+
+INTERNAL = Stamp("internal", "INTERNAL, NOT PRIVATE", "computed from real rows: do not publish or pass on")
+PUBLISHABLE = Stamp("publishable", "PUBLISHABLE", "made from the release alone: no real row was read")
+
+
+def page(stamp: Stamp, title: str, body: Iterable[str]) -> str:
+    """A whole HTML document. `body` is markup; the title is text."""
+    style = files("sfumato.report").joinpath("page.css").read_text(encoding="utf-8")
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)} ({escape(stamp.words.lower())})</title>\n<style>\n{style}</style></head>\n"
+        f'<body class="{stamp.kind}">\n'
+        f'<div class="stamp">{escape(stamp.words)} <small>{escape(stamp.reason)}</small></div>\n'
+        f'<div class="sheet"><div class="spacer"><div></div></div><main>\n<h1>{escape(title)}</h1>\n'
+        + "\n".join(body)
+        + "\n</main></div></body></html>\n"
+    )
+
+
+def section(title: str, words: str, *parts: str) -> str:
+    """A heading, a paragraph of text that says how to read what follows, and markup."""
+    return f"<section><h2>{escape(title)}</h2><p>{escape(words)}</p>" + "".join(parts) + "</section>"
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """A paragraph of text."""
+    return f'<p class="{kind}">{escape(words)}</p>'
+
+
+def tiles(figures: Iterable[tuple[str, str]]) -> str:
+    """Large figures, each with a few words below."""
+    return (
+        '<div class="tiles">'
+        + "".join(f"<div><b>{escape(figure)}</b><span>{escape(words)}</span></div>" for figure, words in figures)
+        + "</div>"
+    )
+
+
+def figure(title: str, note: str, *drawings: str) -> str:
+    """Drawings with a heading."""
+    return f"<figure><h3>{escape(title)} <small>{escape(note)}</small></h3>" + "".join(drawings) + "</figure>"
+
+
+def gallery(*figures: str) -> str:
+    """Figures in as many columns as there is room for."""
+    return '<div class="charts">' + "".join(figures) + "</div>"
+
+
+def single(figure: str) -> str:
+    """One figure, no wider than it needs."""
+    return f'<div class="charts single">{figure}</div>'
+
+
+def beside(*sections: str) -> str:
+    """Small sections side by side where there is room."""
+    return '<div class="beside">' + "".join(sections) + "</div>"
+
+
+def key(entries: Iterable[tuple[str, str]]) -> str:
+    """What each colour means."""
+    return (
+        '<ul class="key">'
+        + "".join(f'<li><i class="{kind}"></i>{escape(words)}</li>' for kind, words in entries)
+        + "</ul>"
+    )
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[int] = frozenset()) -> str:
+    """A table of text; on a phone each row becomes a small card. `numbers` are the columns set to the right."""
+
+    def kind(place: int) -> str:
+        return ' class="number"' if place in numbers else ""
+
+    head = "".join(f"<th{kind(place)}>{escape(words)}</th>" for place, words in enumerate(heads))
+    lines = "".join(
+        "<tr>"
+        + "".join(
+            f"<td{kind(place)}{_name(heads[place]) if place else ''}>{escape(words)}</td>"
+            for place, words in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table class="stacked"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+    )
+
+
+def _name(head: str) -> str:
+    return f' data-name="{escape(head)}"'

@@ -1,0 +1,84 @@
+"""PrivBayes from rows to rows: accuracy, the guarantee, and levels as parents."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato.data.levels import halvings
+from sfumato.data.schema import Schema
+from sfumato.encode.codec import SchemaCodec
+from sfumato.evaluate.marginals import cliques_of, mean_total_variation
+from sfumato.fitting import take_in
+from sfumato.pipeline import run
+from sfumato.privacy.budget import PureDP
+from sfumato.recipes.privbayes import PRIVBAYES
+from sfumato.select.greedy_network import GreedyNetwork
+
+SIZES = {"age": 60, "retired": 2, "income": 8, "sex": 2, "coin": 2}
+
+
+def schema(neighbours="add-remove"):
+    columns = [{"name": n, "type": "categorical", "categories": [str(v) for v in range(k)]} for n, k in SIZES.items()]
+    return Schema.parse({"name": "test", "neighbours": neighbours, "columns": columns})
+
+
+def table(rows=20_000):
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 60, rows)
+    retired = np.where(rng.random(rows) < 0.95, age >= 45, rng.random(rows) < 0.5)
+    income = np.clip(age // 10 + rng.integers(-1, 2, rows) - 2 * retired, 0, 7)
+    columns = [age, retired, income, rng.integers(0, 2, rows), rng.integers(0, 2, rows)]
+    return pa.table({n: [str(int(v)) for v in codes] for n, codes in zip(SIZES, columns, strict=True)})
+
+
+def errors(recipe, epsilon, neighbours="add-remove"):
+    """Mean error of two-way tables, the model, and what is left of the budget."""
+    real = SchemaCodec(schema()).encode(table())
+    holder, ledger = take_in(table(), schema(neighbours), PureDP(epsilon))
+    model = run(recipe, holder, schema(neighbours), ledger)
+    rng = np.random.default_rng(1)
+    records = recipe.synthesize(model.marginals, model.selection, len(real), rng)
+    found = model.recoding.decode(records, rng)
+    return mean_total_variation(real, found, cliques_of(real.domain, 2)), model, ledger
+
+
+def test_a_fair_budget_gives_close_tables_and_is_spent_as_pure_epsilon():
+    error, model, ledger = errors(PRIVBAYES, 2)
+    assert error < 0.05
+    statement = ledger.statement()
+    assert statement.guarantee["delta"] == 0
+    assert 2 - 1e-5 < statement.guarantee["epsilon"] <= 2
+    assert model.marginals.rows == pytest.approx(20_000, rel=0.02)
+
+
+@pytest.mark.parametrize("score", ["R", "I"])
+def test_the_network_is_better_than_independent_columns(score):
+    independent = replace(PRIVBAYES, select=GreedyNetwork(theta=1e12))
+    alone, _, _ = errors(independent, 2)
+    error, model, _ = errors(replace(PRIVBAYES, select=GreedyNetwork(score)), 2)
+    assert error < alone / 2
+    assert any(family.parents for family in model.selection.structure.families)
+
+
+def test_replace_one_neighbours_pay_more_for_the_same():
+    _, _, added = errors(PRIVBAYES, 2)
+    _, _, replaced = errors(PRIVBAYES, 2, "replace-one")
+    rates = [
+        next(event.rate for _, event in ledger.statement().entries if event.to_dict()["event"] == "choice")
+        for ledger in (added, replaced)
+    ]
+    assert rates[1] < rates[0]
+
+
+def test_levels_are_measured_in_the_place_of_columns_that_are_too_fine():
+    levels = halvings(SchemaCodec(schema()).domain, ["age"])
+    first_is_age = next(seed for seed in range(100) if np.random.default_rng(seed).integers(5) == 0)
+    # 150 cells: income with all 60 ages is too much, with 15 groups of ages it is not.
+    select = GreedyNetwork(theta=20_000 * 1.6 / (5 * 150), price=0.0, levels=levels, seed=first_is_age)
+    error, model, ledger = errors(replace(PRIVBAYES, select=select), 2)
+    assert any(name.startswith("age in") for clique in model.selection.cliques for name in clique)
+    assert error < 0.07
+    assert ledger.left < Fraction(1, 10**4)
