@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -64,6 +64,15 @@ class Synthesize(Protocol):
 
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """Rows whose marginals come close to the given ones."""
+        ...
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A synthesizer that cannot serve every selection, and knows so before the tables are measured."""
+
+    def check(self, domain: Domain, selection: Selection) -> None:
+        """Refuse a selection, in public words."""
         ...
 
 
@@ -126,7 +135,7 @@ def run(
         """The share of the first of these stages, the only ones that are left to pay for."""
         parts = [recipe.shares[stage] for stage in stages]
         left = budget.amount - (start - ledger.left)
-        return Share(budget.unit, left * parts[0] / sum(parts))
+        return Share(budget.unit, left * parts[0] / (sum(parts) or 1))
 
     progress("encode")
     ledger.stage = "encode"
@@ -137,6 +146,8 @@ def run(
     ledger.stage = "select"
     selection = _select(recipe, holder, Attributes(schema).parts, share_of("select", "measure"))
 
+    if isinstance(recipe.synthesize, Limited):
+        recipe.synthesize.check(recoding.domain, selection)
     progress("measure")
     ledger.stage = "measure"
     measured = recipe.measure(holder, selection, share_of("measure"))

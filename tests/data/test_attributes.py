@@ -105,6 +105,20 @@ def test_a_row_is_read_by_its_first_value_that_is_not_missing():
     assert kinds.decode(coded)["b"].tolist() == [3, 4, 10]
 
 
+def test_columns_become_binary_digits_and_come_back():
+    kinds = attributes(bitwise=True, recode=[], together=[], missing_patterns=[], apart=[["call", "age"]])
+    assert kinds.domain.shape == (2,) * len(kinds.domain)
+    assert kinds.needed(["band"]) == ("age bit 3", "age bit 2", "age bit 1", "age bit 0")
+    assert kinds.parts[0] == ("call bit 1", "call bit 0", "age bit 3", "age bit 2", "age bit 1", "age bit 0")
+    rng = np.random.default_rng(0)
+    columns = {name: rng.integers(0, size, 500) for name, size in kinds.columns.items()}
+    columns["band"] = np.where(columns["age"] < 3, 1, 0)
+    columns["group"] = np.array([2, 0, 3])[columns["call"]]
+    records = Records(kinds.columns, list(columns.values()))
+    back = kinds.decode(kinds.encode(records))
+    assert all((back[name] == records[name]).all() for name in records.domain)
+
+
 def test_columns_tell_which_attributes_they_need():
     assert attributes().needed(["band", "als", "left"]) == ("unit info", "moment", "reached", "age")
     assert attributes().needed(["received", "group"]) == ("call", "moment")
@@ -132,6 +146,7 @@ def column(name, **changes):
         ),
         ({"apart": [["unit", "age"]]}, "parts the columns of 'unit info' in 'recode'; put them into one group"),
         ({"apart": [["call"], ["call"]]}, "column 'call' is in several groups of apart; it may be in one"),
+        ({"bitwise": True}, "'bitwise' makes digits of columns; remove 'recode', 'together' and 'missing_patterns'"),
         ({"columns": column("age", joint_bins=11)}, "'joint_bins' is 11; the column has 10 codes"),
         ({"columns": column("call", joint_bins=2)}, "'joint_bins' merges neighbouring values; it needs a column with"),
         ({"columns": column("band", compress={})}, "'derived' makes the column cost nothing; remove 'compress'"),

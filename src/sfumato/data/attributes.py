@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.bitwise import Bitwise
 from sfumato.data.columns import Column, size_of
 from sfumato.data.deriving import derived_codes
 from sfumato.data.domain import Clique, Domain
@@ -219,6 +220,28 @@ class Pattern:
         return np.asarray((np.arange(self.size) >> place) & 1, dtype=np.bool_)
 
 
+@dataclass(frozen=True)
+class Digit:
+    """One binary digit of the codes of a column; digit 0 is the last one."""
+
+    column: Column
+    name: str
+    place: int
+    size: int = 2
+    ordered: int = 0
+    compress: Compress | None = None
+    joint_bins: int | None = None
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The column."""
+        return (self.column,)
+
+    def encode(self, records: Records) -> NDArray[np.integer]:
+        """The digit of each row's code."""
+        return records[self.column.name] >> self.place & 1
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """How a column follows from attributes: its code is `codes[their codes]`."""
@@ -245,7 +268,8 @@ class Attributes:
         found: list[Attribute] = [Recoded(one, _columns(schema, one.columns)) for one in schema.recode]
         found += [Moving(one, _columns(schema, one.columns)) for one in schema.together]
         inside = {column.name for attribute in found for column in attribute.columns}
-        found += [Plain(column) for column in schema.columns if not (column.name in inside or column.derived)]
+        alone = [column for column in schema.columns if not (column.name in inside or column.derived)]
+        found += [one for column in alone for one in (_digits(column) if schema.bitwise else [Plain(column)])]
         found += [Pattern(one, _columns(schema, one.columns)) for one in schema.missing_patterns]
         places = {name: place for place, name in enumerate(schema.names)}
         return tuple(sorted(found, key=lambda attribute: min(places[column.name] for column in attribute.columns)))
@@ -271,6 +295,8 @@ class Attributes:
                 case Moving():
                     for column in attribute.columns:
                         sources[column.name] = _moving(attribute, column, patterns.get(column.name))
+                case Digit(column):
+                    sources[column.name] = _spelled(column)
         for column in self.schema.columns:
             if column.derived:
                 origin = self.schema[column.derived.of]
@@ -304,6 +330,26 @@ class Attributes:
 
 def _columns(schema: Schema, names: Iterable[str]) -> tuple[Column, ...]:
     return tuple(schema[name] for name in names)
+
+
+def _digits(column: Column) -> list[Attribute]:
+    """The digits of a column, most significant first; a column of one or two codes stays as it is."""
+    names = _bits(column).domain.names
+    if len(names) < 2:
+        return [Plain(column)]
+    return [Digit(column, name, place) for name, place in zip(names, reversed(range(len(names))), strict=True)]
+
+
+def _spelled(column: Column) -> Source:
+    """The code that digits spell, as `Bitwise` reads it."""
+    bits = _bits(column)
+    every = np.indices(bits.domain.shape).reshape(len(bits.domain), -1)
+    codes = bits.decode(Records(bits.domain, list(every)))[column.name]
+    return Source(bits.domain.names, codes.astype(np.int64).reshape(bits.domain.shape))
+
+
+def _bits(column: Column) -> Bitwise:
+    return Bitwise(Domain({column.name: size_of(column) + column.nullable}))
 
 
 def _moving(attribute: Moving, column: Column, pattern: Pattern | None) -> Source:

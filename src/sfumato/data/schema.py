@@ -14,7 +14,7 @@ from sfumato.data.arranging import arrangement_problems
 from sfumato.data.columns import Column
 from sfumato.data.declare import Unit
 from sfumato.data.engineering import MissingPattern, Recode, Together
-from sfumato.data.fields import Name, Text, complaint
+from sfumato.data.fields import Flag, Name, Text, complaint
 from sfumato.data.problems import explain
 from sfumato.data.rules import Rule, rule_problems
 from sfumato.errors import SchemaError
@@ -47,6 +47,7 @@ class Schema(BaseModel):
     together: tuple[Together, ...] = ()
     missing_patterns: tuple[MissingPattern, ...] = ()
     apart: tuple[tuple[Name, ...], ...] = ()
+    bitwise: Flag = False
     rules: tuple[Rule, ...] = ()
 
     @classmethod
@@ -96,6 +97,11 @@ class Schema(BaseModel):
                 "a person identifier is never synthesised, so remove that column"
             )
         yield from arrangement_problems(self.columns, self.recode, self.together, self.missing_patterns, self.apart)
+        if self.bitwise and (self.recode or self.together or self.missing_patterns):
+            yield "key 'bitwise' makes digits of columns; remove 'recode', 'together' and 'missing_patterns'"
+        for column in self.columns:
+            if self.bitwise and (column.compress or column.joint_bins):
+                yield f"column {column.name!r}: 'compress' and 'joint_bins' have no meaning for digits; remove them"
         yield from rule_problems(self.rules, self.columns)
 
     def __getitem__(self, name: str) -> Column:

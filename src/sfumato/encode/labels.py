@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 
-from sfumato.data.attributes import Attribute, Pattern, Recoded
+from sfumato.data.attributes import Attribute, Digit, Pattern, Recoded
 from sfumato.data.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
 from sfumato.data.periods import moment_of, start_of
 
@@ -16,6 +16,8 @@ def attribute_labels(attribute: Attribute) -> list[str]:
     match attribute:
         case Recoded():
             return [" / ".join(parts) for parts in product(*map(labels, attribute.columns))]
+        case Digit():
+            return ["0", "1"]
         case Pattern():
             names = [column.name for column in attribute.columns]
             masks = [attribute.missing(name) for name in names]

@@ -15,6 +15,7 @@ from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records, code_type
 from sfumato.data.selection import Selection
+from sfumato.synthesize.rounding import draw_given
 from sfumato.synthesize.start import maximal
 from sfumato.synthesize.tree_model import Array, Evidence, Messages, Part, TreeModel, ratio
 
@@ -50,6 +51,10 @@ class Graphical:
     ) -> Records:
         """`rows` rows of the model's exact distribution given that some columns have allowed codes."""
         return draw(self.model(marginals).given(given), rows, rng)
+
+    def check(self, domain: Domain, selection: Selection) -> None:
+        """Refuse tables whose model would be too large; asks for nothing but their columns."""
+        junction_tree.check(domain, selection.cliques, self.limit)
 
     def model(self, marginals: Marginals) -> TreeModel:
         """The fitted model; refuses a column that no table contains, and a model with too many cells."""
@@ -146,7 +151,7 @@ def draw(model: TreeModel, rows: int, rng: np.random.Generator) -> Records:
         added = tuple(name for name in clique if name not in separator)
         cells = Marginal(domain.project(clique), table.reshape(domain.project(clique).shape))
         conditional = cells.project((*separator, *added)).counts.reshape(domain.cells(separator), -1)
-        values = _deal(_number(columns, domain, separator, rows), np.asarray(conditional, dtype=np.float64), rng)
+        values = draw_given(_number(columns, domain, separator, rows), np.asarray(conditional, dtype=np.float64), rng)
         decoded = np.unravel_index(values, domain.project(added).shape)
         for name, codes in zip(added, decoded, strict=True):
             columns[name] = codes.astype(code_type(domain[name]))
@@ -160,24 +165,3 @@ def _number(columns: dict[str, NDArray[np.unsignedinteger]], domain: Domain, nam
         cell *= domain[name]
         cell += columns[name]
     return cell
-
-
-def _deal(parent: Ints, conditional: Array, rng: np.random.Generator) -> Ints:
-    """A child cell for every row. Within each parent cell the child counts are within one of what they should be.
-
-    Counts are rounded at random and without bias, and are then dealt to the rows of the parent cell in random order,
-    so that nothing ties a row's child to its other columns. An impossible child (probability 0) gets no row.
-    """
-    rows = np.bincount(parent, minlength=len(conditional))[:, None]
-    steps = np.cumsum(conditional, axis=1)
-    # Divided by itself, the last step is exactly 1: no row can fall behind it, into cells that must stay empty.
-    steps = np.divide(steps, steps[:, -1:], out=np.ones_like(steps), where=steps[:, -1:] > 0)
-    edges = np.floor(steps * rows + rng.random(rows.shape)).astype(np.int64)
-    counts = np.diff(np.minimum(edges, rows), axis=1, prepend=0)
-    children = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
-    shuffled = rng.permutation(len(parent))
-    # Short codes are sorted by radix, several times faster.
-    order = shuffled[np.argsort(parent[shuffled].astype(code_type(len(conditional))), kind="stable")]
-    dealt = np.empty(len(parent), dtype=np.int64)
-    dealt[order] = children
-    return dealt

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.records import code_type
+
 
 def round_counts(quotas: NDArray[np.float64], total: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Whole numbers with the given total, each next to its share of it and right on average (systematic rounding).
@@ -26,23 +28,25 @@ def draw_given(
 ) -> NDArray[np.uint32]:
     """A child code for every row, with the conditional distribution of its parent cell.
 
-    Rows of one parent cell are put in random order and given equally spaced quantiles, so that child counts are within
-    one of what they should be, while nothing ties a row's child to its other columns.
+    Within each parent cell the child counts are within one of what they should be: they are rounded at random and
+    without bias, and dealt to the rows in random order, so that nothing ties a row's child to its other columns. An
+    impossible child (probability 0) gets no row.
 
     Args:
         parent: the parent cell of each row.
-        conditional: one row of child probabilities for each parent cell; each row sums to one.
+        conditional: one line of weights of child codes for each parent cell; a cell that has rows has some weight.
         rng: randomness of the synthesis.
     """
-    order = np.lexsort((rng.random(len(parent)), parent))
-    counts = np.bincount(parent, minlength=len(conditional))
-    start = np.cumsum(counts) - counts
-    cell = parent[order].astype(np.int64)
-    quantile = (np.arange(len(parent)) - start[cell] + rng.random(len(conditional))[cell]) / counts[cell]
+    rows = np.bincount(parent, minlength=len(conditional))[:, None]
     steps = np.cumsum(conditional, axis=1)
-    steps[:, -1] = 1.0
-    thresholds = (np.arange(len(conditional))[:, None] + steps).ravel()
-    found = np.searchsorted(thresholds, cell + quantile, side="right") - cell * conditional.shape[1]
+    # Divided by itself, the last step is exactly 1: no row can fall behind it, into cells that must stay empty.
+    steps = np.divide(steps, steps[:, -1:], out=np.ones_like(steps), where=steps[:, -1:] > 0)
+    edges = np.floor(steps * rows + rng.random(rows.shape)).astype(np.int64)
+    counts = np.diff(np.minimum(edges, rows), axis=1, prepend=0)
+    codes = np.arange(counts.shape[1], dtype=np.uint32)
+    shuffled = rng.permutation(len(parent))
+    # Short codes are sorted by radix, several times faster.
+    order = shuffled[np.argsort(parent[shuffled].astype(code_type(len(conditional))), kind="stable")]
     child = np.empty(len(parent), dtype=np.uint32)
-    child[order] = np.clip(found, 0, conditional.shape[1] - 1)
+    child[order] = np.repeat(np.tile(codes, len(counts)), counts.ravel())
     return child
