@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Where the public benchmark data sets are (adult.csv.gz with adult.schema.json, and so on).
 DATA ?= data
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release
@@ -25,6 +25,10 @@ bench: .venv/tools
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/privsyn.py --data $(DATA)
 	$(BIN)/python benchmarks/picture.py
+
+# The figures of the papers from our own runs, within an hour; a run that was interrupted goes on where it stopped.
+reproduce-dpview reproduce-privsyn: reproduce-%: .venv/tools
+	$(BIN)/python benchmarks/reproduce.py $* --data $(DATA) --out benchmarks/results/$*
 
 clean:
 	rm -rf .venv demo-release build

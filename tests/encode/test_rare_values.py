@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.data.domain import Domain
-from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.engineering import Compress
+from sfumato.data.marginal import Marginal, Measurement
 from sfumato.encode.rare_values import merge_rare
 
 

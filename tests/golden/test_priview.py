@@ -69,7 +69,7 @@ def test_the_views_and_the_ledger(tiny):
     assert model.selection.cliques == (("a", "b", "d"), ("a", "c"), ("b", "c", "d"))
     assert [(stage, event.question) for stage, event in statement.entries if isinstance(event, Free)] == [
         ("encode", "use the categories and bins of the schema"),
-        ("select", "choose 3 views that hold every pair of columns"),
+        ("select", "choose 3 views that hold every pair of columns with at most 100,000 cells"),
         ("reconcile", "make the noisy tables agree"),
     ]
     noises = [event.noise for _, event in statement.entries if not isinstance(event, Free)]

@@ -44,7 +44,7 @@ def neighbours(memo, shape, rows, replace, most):
             yield from ((tuple(sorted(table + a)), tuple(sorted(table + b))) for a, b in pairs)
 
 
-@pytest.mark.parametrize(("rows", "replace"), [(1, False), (2, False), (1, True)])
+@pytest.mark.parametrize(("rows", "replace"), [(1, False), (2, False), (1, True), (2, True)])
 @pytest.mark.parametrize(("name", "shape"), APPLIES)
 def test_no_neighbour_moves_a_score_by_more_than_its_sensitivity(name, shape, rows, replace):
     score, most = SCORES[name], MOST_ROWS[shape] - (rows > 1)

@@ -7,10 +7,14 @@ import typer
 
 from sfumato.cli.bench import bench
 from sfumato.cli.card import card
+from sfumato.cli.consortium import certificates, init, key, sign
+from sfumato.cli.consortium import check as check_consortium
+from sfumato.cli.curate import curate
 from sfumato.cli.demo import demo
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.ledger import ledger
 from sfumato.cli.methods import methods
+from sfumato.cli.party import audit, serve
 from sfumato.cli.query import query
 from sfumato.cli.sample import sample
 from sfumato.cli.schema import check, draft
@@ -23,6 +27,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 schema_app = typer.Typer(help="Check or draft the public schema of a table.", no_args_is_help=True)
+consortium_app = typer.Typer(help="Agree on a study of many parties: keys, manifest, signatures.", no_args_is_help=True)
+party_app = typer.Typer(help="Take part in a study with a table that never leaves.", no_args_is_help=True)
 
 app.command()(synthesize)
 app.command()(sample)
@@ -36,6 +42,14 @@ app.command()(demo)
 schema_app.command()(check)
 schema_app.command()(draft)
 app.add_typer(schema_app, name="schema")
+app.command()(curate)
+for one in (key, init, sign, certificates):
+    consortium_app.command()(one)
+consortium_app.command("check")(check_consortium)
+party_app.command()(serve)
+party_app.command()(audit)
+app.add_typer(consortium_app, name="consortium")
+app.add_typer(party_app, name="party")
 
 
 def main() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 from rich.table import Table
 
 from sfumato import storage, tables
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
+from sfumato.cli.curate import traffic_table
+from sfumato.cli.party_demo import play
 from sfumato.cli.synthesize import STAGES, summary
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
@@ -18,6 +21,7 @@ from sfumato.encode.codec import SchemaCodec
 from sfumato.encode.labels import labels
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import fit
+from sfumato.release import Release
 from sfumato.survey import simulate, survey_schema_text
 
 EPSILON, DELTA = "1", "1e-9"
@@ -28,6 +32,9 @@ def demo(
     out_folder: Annotated[Path, typer.Option("--out", help="The release folder, which must not exist yet.")] = Path(
         "demo-release"
     ),
+    parties: Annotated[
+        int | None, typer.Option(help="Split the survey among so many parties, each a process of its own.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the drawing. Noise can never be seeded.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -35,16 +42,15 @@ def demo(
     storage.check_free(out_folder)
     schema = Schema.parse(json.loads(survey_schema_text()))
     survey = simulate()
-    with stages(STAGES) as show:
-        release = fit(survey, schema, epsilon=EPSILON, delta=DELTA, progress=show)
-        show("synthesize")
-        release.save(out_folder, seed=seed)
-        show("done")
+    if parties is not None and not as_json:
+        out.print(f"A curator and {parties} parties start as processes of their own and talk over HTTPS …")
+    release, study = _released(parties, survey, schema, out_folder, seed)
     codec = SchemaCodec(schema)
     real, synthetic = codec.encode(survey), codec.encode(tables.read(out_folder / "synthetic.csv"))
     errors = {k: mean_total_variation(real, synthetic, cliques_of(real.domain, k, 120)) for k in (1, 2, 3)}
     report = summary(release, out_folder, None, 0) | {"total_variation": errors}
     del report["seconds"]
+    report |= study
     if as_json:
         print_json(report)
         return
@@ -52,6 +58,8 @@ def demo(
         f"[bold]{out_folder}[/bold]: {release.rows:,} synthetic people from a survey of {len(real):,} simulated ones."
     )
     out.print(f"Guarantee: {report['guarantee']}.")
+    if study:
+        out.print(traffic_table(study["traffic"]))
     out.print(_side_by_side(real, synthetic, schema, "employment"))
     out.print(
         "Distance between real and synthetic tables (0 equal, 1 disjoint): "
@@ -59,6 +67,21 @@ def demo(
         + "\n(these figures compare with the survey itself; they may be shown only because it is simulated)"
     )
     out.print(f"Next: sfumato ledger {out_folder}   ·   sfumato sample {out_folder} --rows 5")
+
+
+def _released(
+    parties: int | None, survey: pa.Table, schema: Schema, out_folder: Path, seed: int | None
+) -> tuple[Release, dict[str, Any]]:
+    """The release of a survey, by one holder or by many; and what the study of many has to report."""
+    if parties is not None:
+        study = play(parties, survey, schema, EPSILON, out_folder, seed)
+        return Release.load(out_folder), {key: study[key] for key in ("seconds", "traffic", "spent")}
+    with stages(STAGES) as show:
+        release = fit(survey, schema, epsilon=EPSILON, delta=DELTA, progress=show)
+        show("synthesize")
+        release.save(out_folder, seed=seed)
+        show("done")
+    return release, {}
 
 
 def _side_by_side(real: Records, synthetic: Records, schema: Schema, column: str) -> Table:

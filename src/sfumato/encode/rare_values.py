@@ -17,6 +17,9 @@ from sfumato.data.schema import Schema
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 
+FEW = 8
+"""An attribute of at most so many codes is merged only if the schema asks for it."""
+
 
 @dataclass(frozen=True)
 class RareValues:
@@ -24,7 +27,9 @@ class RareValues:
 
     Rare values of an attribute without order are merged into one; if even their sum does not stand out, they are given
     up: their rows count with the most frequent value, and no synthetic row gets them. In an ordered one, rare values
-    are merged with their neighbours. Where the schema says `compress` or `joint_bins`, that is done as it says.
+    are merged with their neighbours. Attributes of few codes stay as they are: merging would save next to no cells, and
+    at a small budget it would give up values that tables can still tell. Where the schema says `compress` or
+    `joint_bins`, that is done as it says.
 
     Without `sigmas`, only attributes for which the schema asks for something are measured. If there are none, nothing
     is spent, and the stages that follow get the share.
@@ -39,8 +44,8 @@ class RareValues:
         """The recoding, and the noisy one-way tables it was learned from (over the codes of the attributes)."""
         attributes = Attributes(schema).all
         default = None if self.sigmas is None else Compress(sigmas=self.sigmas)
-        wishes = {one.name: one.compress or default for one in attributes}
-        asked = [one.name for one in attributes if wishes[one.name] or one.joint_bins]
+        wishes = {one.name: one.compress or (default if one.size > FEW else None) for one in attributes}
+        asked = [one.name for one in attributes if default or wishes[one.name] or one.joint_bins]
         if len(asked) < len(attributes):
             holder.note("use the categories and bins of the schema", "they are declared")
         if not asked:

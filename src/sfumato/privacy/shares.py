@@ -84,7 +84,7 @@ class _Staircase:
         """Steps that start at `starts`; the likeliest number of each is in `highest`."""
         tops = log_mass(np.array(highest, dtype=np.int64)) + MARGIN + np.array(bits) * math.log(2)
         constant = math.log(_ALL) - 1e-6 - float(np.logaddexp.reduce(tops))
-        weights = tuple(math.ceil(math.exp(top + constant)) for top in tops)
+        weights = tuple(max(1, math.ceil(math.exp(top + constant))) for top in tops)
         return cls(
             log_mass, exact_log_mass, constant, np.array(starts, dtype=np.int64), np.array(bits, np.uint64), weights
         )

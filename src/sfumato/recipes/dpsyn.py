@@ -10,6 +10,7 @@ Where we depart from the texts, and why:
 - Laplace or Gaussian noise is chosen by comparing basic composition with our exact accounting of Gaussian noise, and
   not with zCDP: Gaussian noise is the lesser one sooner (13 tables and not 18 at epsilon 1 and delta 1e-8).
 - Larger views get more of the budget: epsilon in proportion to cells^(1/3), or rho to cells^(2/3), and not equal parts.
+- Columns of at most 8 codes are never compressed, as in `privsyn`.
 - The threshold for rare values is 4.5 standard deviations of their noise, without the paper's floor of 800 rows, which
   belongs to one table. Rare values are split again by their noisy counts and not evenly. In an ordered column they are
   merged with their neighbours.

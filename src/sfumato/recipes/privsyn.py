@@ -7,6 +7,8 @@ Where we depart from the texts, and why:
 - One-way tables share their part of the budget in proportion to cells^(2/3), as all other tables do, instead of
   equally: on UCI Adult at epsilon 0.2 this lowers the error of two-way tables by a tenth.
 - Rare values of an ordered column are merged with their neighbours instead of all together, which keeps a bin local.
+- Columns of at most 8 codes are never merged: at epsilon 0.1 on a market basket of 64 binary columns, merging would
+  give up most items, and error of two-way tables would be 0.029 instead of 0.005.
 - Rare values whose sum is below the threshold cannot simply get the count 0, since rows that have them exist: these
   rows are counted with the column's most frequent value.
 - Pairs that no combined clique covers are kept (Algorithm 3 of the report forgets them).

@@ -1,0 +1,129 @@
+"""`sfumato consortium`: agree on a study. Keys, the manifest, signatures, certificates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from sfumato.cli.console import JsonOption, explained, out, print_json
+from sfumato.data.schema import Schema
+from sfumato.errors import ProtocolError
+from sfumato.fitting import check_observed
+from sfumato.parties.certificates import DAYS, write_certificates
+from sfumato.parties.identity import Signer, check_public
+from sfumato.parties.manifest import Manifest, add_signature, read_manifest, signature_problems, write_manifest
+from sfumato.parties.messages import CURATOR
+from sfumato.parties.study import protected
+
+FolderArgument = Annotated[Path, typer.Argument(help="The folder of the consortium.")]
+KeyOption = Annotated[Path, typer.Option("--key", help="The file of your private key.")]
+
+
+@explained
+def key(file: Annotated[Path, typer.Argument(help="The new file of your private key.")]) -> None:
+    """Make a key pair: the private half into a file that only you can read, the public half onto the screen."""
+    signer = Signer.new()
+    signer.save(file)
+    print(signer.public)
+
+
+@explained
+def init(
+    folder: FolderArgument,
+    name: Annotated[str, typer.Option(help="What people call the study.")],
+    schema: Annotated[Path, typer.Option(help="The public schema that all tables have.")],
+    epsilon: Annotated[str, typer.Option(help="What the study may cost the persons of each party.")],
+    party: Annotated[list[str], typer.Option(help="A party and its public key, as NAME=KEY; once for each.")],
+    curator_key: KeyOption,
+    method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = "dp-subn",
+    delta: Annotated[str | None, typer.Option(help="The probability that epsilon may fail.")] = None,
+    colluding: Annotated[int, typer.Option(help="How many parties may put together what they know.")] = 1,
+    missing: Annotated[int, typer.Option(help="How many parties may stay away; each one makes more noise.")] = 0,
+    accept_observed_domain: Annotated[
+        bool,
+        typer.Option("--accept-observed-domain", help="Treat domains that were read off data as public."),
+    ] = False,
+) -> None:
+    """Write the manifest of a study (the curator does this), and sign it."""
+    public = Schema.load(schema)
+    check_observed(public, accept_observed_domain)
+    signer = Signer.load(curator_key)
+    manifest = Manifest(
+        name=name,
+        schema_text=json.dumps(public.to_dict(), ensure_ascii=False),
+        method=method,
+        epsilon=epsilon,
+        delta=delta,
+        colluding=colluding,
+        missing=missing,
+        parties=tuple(map(_party, party)),
+        curator=signer.public,
+    )
+    write_manifest(folder, manifest)
+    add_signature(folder, signer)
+    out.print(f"[bold]{folder}[/bold]: give a copy to each party, and ask for its signature: sfumato consortium sign")
+    _show(manifest)
+
+
+@explained
+def sign(folder: FolderArgument, key: KeyOption) -> None:
+    """Sign the manifest: you agree to all of it. Send signatures/NAME.json back to the others."""
+    manifest = read_manifest(folder)
+    _show(manifest)
+    name = add_signature(folder, Signer.load(key))
+    out.print(f"{name} has signed: {folder / 'signatures' / f'{name}.json'}")
+
+
+@explained
+def check(folder: FolderArgument, as_json: JsonOption = False) -> None:
+    """Say what is signed and by whom; anything that is missing or was changed is an error."""
+    manifest = read_manifest(folder)
+    problems = signature_problems(folder, manifest)
+    if as_json:
+        missing = {name: problems.get(name, "signed") for name in manifest.keys}
+        print_json(manifest.to_dict() | {"sha256": manifest.digest, "study": manifest.study, "signatures": missing})
+    else:
+        _show(manifest)
+        for name in manifest.keys:
+            out.print(f"{name}: {problems.get(name, 'signed')}")
+    if problems:
+        found = "; ".join(f"{name} {problem}" for name, problem in problems.items())
+        raise ProtocolError(f"the manifest is not signed by everybody: {found}")
+
+
+@explained
+def certificates(
+    folder: FolderArgument,
+    host: Annotated[list[str], typer.Option(help="A name or address of the curator; once for each.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="A new folder; it gets one folder for each member.")],
+) -> None:
+    """Make TLS certificates for all members. Give each its own folder over a safe way, and delete your copy."""
+    manifest = read_manifest(folder)
+    write_certificates(out_folder, list(manifest.keys), CURATOR, host)
+    out.print(f"[bold]{out_folder}[/bold]: {', '.join(manifest.keys)}; valid for {DAYS} days.")
+
+
+def _party(text: str) -> tuple[str, str]:
+    name, equals, public = text.partition("=")
+    if not equals:
+        raise ProtocolError(f"party {text!r} was given; wanted is NAME=KEY, with the key that consortium key printed")
+    return name, check_public(name, public)
+
+
+def _show(manifest: Manifest) -> None:
+    """What a signature is a signature of."""
+    table = Table(show_header=False, title=f"study {manifest.name!r}, {manifest.study}")
+    delta = f", delta {manifest.delta}" if manifest.delta else ""
+    table.add_row("method", manifest.method)
+    table.add_row("cost", f"at most epsilon {manifest.epsilon}{delta} for the persons of each party")
+    table.add_row("protects", protected(manifest))
+    table.add_row("may stay away", str(manifest.missing))
+    table.add_row("schema", f"{manifest.schema.name}: {', '.join(manifest.schema.names)}")
+    table.add_row("version", f"Sfumato {manifest.code}")
+    out.print(table)
+    for name, public in {**manifest.keys, "SHA-256 of all this": manifest.digest}.items():
+        out.print(f"{name}: {public}", soft_wrap=True)

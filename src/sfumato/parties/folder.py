@@ -1,0 +1,105 @@
+"""A mailbox that is a folder: signed messages as files. The folder may be shared, synchronised, or carried by hand.
+
+Each recipient has a folder of its own, and each message is a file whose name says what it is:
+`NUMBER-KIND-ROUND-ATTEMPT-SENDER-HASH.message`. A file appears whole or not at all, and is never changed. Names prove
+nothing: who reads a message checks its signature.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+from pathlib import Path
+
+from sfumato.errors import ProtocolError
+from sfumato.parties.mailbox import LONGEST
+from sfumato.parties.messages import address
+
+_ENDING = ".message"
+_MAY_CHANGE = ("refusal", "end")
+"""Kinds that a member may say again in other words, for example after a restart."""
+
+
+class FolderMailbox:
+    """Messages in a folder, each kept for ever, in the order in which this object came to see them."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._seen: dict[str, list[str]] = {}
+        self._lock = threading.Lock()
+
+    def put(self, envelope: bytes) -> None:
+        """Add a message. The same one again is accepted silently; another one in its place is refused."""
+        recipient, sender, round_, attempt, kind = address(envelope)
+        if len(envelope) > LONGEST:
+            raise ProtocolError(f"a message of kind {kind} is longer than any may be; it is not sent")
+        place = f"{_plain(kind)}-{round_}-{attempt}-{_plain(sender)}"
+        digest = hashlib.sha256(envelope).hexdigest()[:32]
+        folder = self._folder / _plain(recipient)
+        with self._lock:
+            folder.mkdir(parents=True, exist_ok=True)
+            names = _names(folder)
+            for name in names:
+                _, what, said = _parts(name)
+                if what == place and said == digest:
+                    return
+                if what == place and kind not in _MAY_CHANGE:
+                    raise ProtocolError(
+                        f"{sender!r} has sent a {kind} for round {round_}, attempt {attempt} already, and this is "
+                        "another one; it is refused"
+                    )
+            number = max((_parts(name)[0] for name in names), default=0) + 1
+            _write(folder / f"{number:06}-{place}-{digest}{_ENDING}", envelope)
+
+    def fetch(self, recipient: str, seen: int) -> list[bytes]:
+        """The messages to a recipient, without the first `seen` ones."""
+        folder = self._folder / _plain(recipient)
+        with self._lock:
+            # Files of different senders may come late and out of order; those seen before keep their places.
+            order = self._seen.setdefault(recipient, [])
+            known = set(order)
+            order.extend(name for name in _names(folder) if name not in known)
+            return [_read(folder / name) for name in order[seen:]]
+
+
+def _names(folder: Path) -> list[str]:
+    """The names of all messages in a folder, sorted; anything else that lies there is passed over."""
+    if not folder.is_dir():
+        return []
+    return sorted(name for name in os.listdir(folder) if name.endswith(_ENDING) and _parts(name)[0])
+
+
+def _parts(name: str) -> tuple[int, str, str]:
+    """Number, place and hash of a file name; number 0 if it is not one of ours."""
+    number, _, rest = name.removesuffix(_ENDING).partition("-")
+    place, _, digest = rest.rpartition("-")
+    return (int(number) if number.isascii() and number.isdigit() else 0), place, digest
+
+
+def _read(path: Path) -> bytes:
+    """A message, or nothing where the file is too long to be one; the reader refuses that as it refuses any other."""
+    return path.read_bytes() if path.stat().st_size <= LONGEST else b""
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # Readable for the others who share the folder: the content is masked and signed.
+        Path(temporary).chmod(0o644)
+        Path(temporary).rename(path)
+    except OSError as problem:
+        Path(temporary).unlink(missing_ok=True)
+        raise ProtocolError(f"{str(path.parent)!r} cannot be written ({problem.strerror}); free it and go on") from None
+
+
+def _plain(name: str) -> str:
+    """A part of a header as part of a path; refuses one that could lead elsewhere."""
+    if not name or not all(one.isascii() and (one.isalnum() or one in "-_") for one in name):
+        raise ProtocolError("a message is from or to nobody whose name could be a member's; it is not sent")
+    return name

@@ -1,0 +1,190 @@
+"""Many parties in one process: every role, message and check of a real study, without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sfumato import tables
+from sfumato.data.attributes import Attributes
+from sfumato.data.schema import Schema
+from sfumato.errors import ProtocolError
+from sfumato.fitting import check_budget, check_observed, least_noise, recipe_for, take_in
+from sfumato.parties.curator import Incoming
+from sfumato.parties.federation import Federation, Rounds
+from sfumato.parties.identity import Signer
+from sfumato.parties.mailbox import Desk, Mailbox, MemoryMailbox
+from sfumato.parties.messages import CURATOR, Message
+from sfumato.parties.party import Approve, Seat, take_part
+from sfumato.parties.store import MemoryStore
+from sfumato.pipeline import Model, Recipe
+from sfumato.pipeline import run as run_recipe
+from sfumato.privacy.budget import ApproxDP, Budget, SkellamDP, budget_of
+from sfumato.privacy.holder import LocalHolder, Neighbours
+from sfumato.privacy.ledger import Ledger, Statement
+from sfumato.privacy.party_holder import PartyHolder
+from sfumato.release import Release
+
+
+@dataclass(frozen=True)
+class Company:
+    """Members of a study in one process.
+
+    A single party (K = 1) has nobody to be protected from but the curator, and needs no colluding party.
+    """
+
+    names: tuple[str, ...]
+    keys: Mapping[str, str]
+    colluding: int = 1
+    missing: int = 0
+    study: str = "local"
+
+    def __post_init__(self) -> None:
+        if self.colluding < min(1, len(self.names) - 1) or self.missing < 0 or self.honest < 1:
+            raise ProtocolError(
+                f"of {len(self.names)} parties, {self.colluding} may collude and {self.missing} may stay away; one "
+                "must be left whose noise protects, and a party knows its own noise, so that one colludes already"
+            )
+
+    @property
+    def honest(self) -> int:
+        """How many shares of noise (h = K - t - q) add up to the noise that is charged."""
+        return len(self.names) - self.colluding - self.missing
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a study gave: the model, what the curator counts as spent, what each party does, and bytes sent."""
+
+    model: Model
+    statement: Statement
+    parties: dict[str, Statement]
+    sent: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+class Player:
+    """A party in this process: its seat, its desk, and the generator between them."""
+
+    def __init__(self, seat: Seat, mailbox: Mailbox):
+        self.seat = seat
+        self.desk = Desk(seat.name, seat.members, seat.signer, mailbox)
+        self._role = take_part(seat)
+        self.over = False
+        next(self._role)
+
+    def step(self) -> None:
+        """Answer what has come; a study that the curator has ended is over."""
+        incoming = self.desk.collect()
+        if self.over or not incoming:
+            return
+        try:
+            self.desk.post(self._role.send(incoming))
+        except StopIteration:
+            self.over = True
+
+
+class LocalWire:
+    """The curator's wire to players in this process: whenever it waits, they move."""
+
+    def __init__(self, desk: Desk, players: Sequence[Player], patience: int = 3):
+        self.desk = desk
+        self._players = players
+        self._patience = patience
+        self._silences = 0
+
+    def post(self, messages: Sequence[Message]) -> None:
+        """Send messages."""
+        self.desk.post(messages)
+
+    def collect(self, limit: int) -> Incoming:
+        """Let every player move once; after some silences in a row, nobody is waited for any longer."""
+        for player in self._players:
+            player.step()
+        incoming = self.desk.collect(limit)
+        self._silences = 0 if incoming else self._silences + 1
+        if self._silences <= self._patience:
+            return incoming
+        self._silences = 0
+        return None
+
+
+def study_budget(recipe: Recipe, budget: Budget, schema: Schema) -> Budget:
+    """The budget with which the curator and every party open their ledgers, from what the members agreed on.
+
+    An (epsilon, delta) budget is accounted for Skellam noise, since rounded normals do not add up; where Laplace noise
+    is the lesser, or the only one that a method adds, it is pure epsilon.
+    """
+    budget = least_noise(recipe, budget, schema)
+    if isinstance(budget, ApproxDP):
+        budget = SkellamDP(budget.epsilon, budget.delta)
+    return least_noise(recipe, budget, schema)
+
+
+def run(
+    recipe: Recipe,
+    holders: Sequence[LocalHolder],
+    schema: Schema,
+    budget: Budget,
+    *,
+    colluding: int = 1,
+    missing: int = 0,
+    approve: Approve = lambda summary: True,
+) -> Outcome:
+    """Run a recipe over the union of the rows of many holders, each of which answers only in masked shares.
+
+    Args:
+        recipe: a method whose questions add up.
+        holders: the parties' rows, in attributes of the schema.
+        schema: the public schema of all of them.
+        budget: what the study may cost the persons of each party.
+        colluding: how many parties (t) may put together what they know.
+        missing: how many parties (q) may stay away.
+        approve: each party's operator.
+    """
+    budget = study_budget(recipe, budget, schema)
+    names = tuple(f"party-{number}" for number in range(1, len(holders) + 1))
+    signers = {name: Signer.new() for name in (*names, CURATOR)}
+    members = Company(names, {name: signer.public for name, signer in signers.items()}, colluding, missing)
+    mailbox = MemoryMailbox()
+    players = [
+        Player(Seat(name, members, signers[name], PartyHolder(holder), budget, MemoryStore(), approve), mailbox)
+        for name, holder in zip(names, holders, strict=True)
+    ]
+    desk = Desk(CURATOR, members, signers[CURATOR], mailbox)
+    rounds = Rounds(members, LocalWire(desk, players), MemoryStore())
+    ledger = Ledger(budget, str(Neighbours.of(schema)))
+    model = run_recipe(recipe, federation(schema, ledger, rounds), schema, ledger)
+    rounds.end()
+    for player in players:
+        player.step()
+    sent = {one.name: dict(one.sent) for one in (desk, *(player.desk for player in players))}
+    return Outcome(model, ledger.statement(), {one.seat.name: one.seat.statement() for one in players}, sent)
+
+
+def federation(schema: Schema, ledger: Ledger, rounds: Rounds) -> Federation:
+    """The holder of a study: rows in attributes of the schema. The ledger is opened with its first notes."""
+    ledger.note("read the schema", "the schema is public")
+    return Federation(Attributes(schema).domain, Neighbours.of(schema), ledger, rounds)
+
+
+def fit(
+    parts: Sequence[Any],
+    schema: Schema,
+    *,
+    epsilon: float | str,
+    delta: float | str | None = None,
+    method: str = "privsyn",
+    colluding: int = 1,
+    missing: int = 0,
+    accept_observed_domain: bool = False,
+) -> tuple[Release, Outcome]:
+    """Spend a budget on tables of many parties in one process; a release of their union, and what it cost each."""
+    recipe = recipe_for(method, schema, None)
+    budget = check_budget(budget_of(epsilon, delta), method)
+    check_observed(schema, accept_observed_domain)
+    holders = [take_in(part, schema, budget)[0] for part in parts]
+    outcome = run(recipe, holders, schema, budget, colluding=colluding, missing=missing)
+    outcome.statement.verify()
+    kind, types = tables.kind_of(parts[0]), tables.types_of(parts[0], schema)
+    return Release(method, schema, outcome.statement, outcome.model, kind, types, None), outcome

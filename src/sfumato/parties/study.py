@@ -1,0 +1,257 @@
+"""A study over a real mailbox: the curator's run and a party's attendance, with clocks and files around the roles."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from sfumato.data.schema import Schema
+from sfumato.errors import BudgetError, ProtocolError, SfumatoError
+from sfumato.fitting import recipe_for, take_in
+from sfumato.parties.book import Book
+from sfumato.parties.curator import Incoming
+from sfumato.parties.federation import Rounds
+from sfumato.parties.identity import Signer
+from sfumato.parties.local import federation, study_budget
+from sfumato.parties.mailbox import Desk, Mailbox
+from sfumato.parties.manifest import Manifest
+from sfumato.parties.messages import CURATOR, LARGE, Ask, Done, End, Message, Refusal, Roster, open_
+from sfumato.parties.party import Approve, Seat, take_part
+from sfumato.parties.store import State
+from sfumato.pipeline import Progress, run
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.holder import Neighbours
+from sfumato.privacy.ledger import Ledger, Statement
+from sfumato.privacy.party_holder import PartyHolder
+from sfumato.release import Release
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """How a member waits for others.
+
+    Args:
+        poll: seconds between two looks at the mailbox.
+        patience: seconds of silence after which nobody is waited for any longer.
+        sleep: passes the time; another one in tests.
+    """
+
+    poll: float
+    patience: float
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+    def __post_init__(self) -> None:
+        if not self.poll > 0 or not self.patience >= 0:
+            raise ProtocolError(f"poll is {self.poll:g} and patience {self.patience:g} seconds; give numbers above 0")
+
+
+class MailWire:
+    """The curator's wire over a mailbox."""
+
+    def __init__(self, desk: Desk, book: Book, waiting: Waiting):
+        self._desk = desk
+        self._book = book
+        self._waiting = waiting
+
+    def post(self, messages: Sequence[Message]) -> None:
+        """Send messages. What lies in the mailbox already is not put there again."""
+        self._desk.post(messages)
+
+    def collect(self, limit: int) -> Incoming:
+        """Look for messages until one comes; None after a silence as long as patience."""
+        silence = 0.0
+        while True:
+            incoming = _collected(self._desk, self._book, limit)
+            if incoming:
+                return incoming
+            if silence >= self._waiting.patience:
+                return None
+            self._waiting.sleep(self._waiting.poll)
+            silence += self._waiting.poll
+
+
+def budget_of_study(manifest: Manifest) -> Budget:
+    """What every ledger of the study is opened with."""
+    return study_budget(recipe_for(manifest.method, manifest.schema, None), manifest.budget, manifest.schema)
+
+
+def protected(manifest: Manifest) -> str:
+    """Whom a study protects, and from whom, in words for its ledgers."""
+    others = "one party" if manifest.colluding == 1 else f"{manifest.colluding} parties"
+    *first, last = manifest.names
+    return (
+        f"{Neighbours.of(manifest.schema)}, at each of {', '.join(first)} and {last}, even from the curator and any "
+        f"{others} acting together"
+    )
+
+
+def curate(
+    manifest: Manifest, signer: Signer, mailbox: Mailbox, book: Book, waiting: Waiting, progress: Progress
+) -> Release:
+    """Run the method of a study over its parties; a curator that was stopped goes on where it was.
+
+    A party that stays away ends the run with a ProtocolError, and the run can be taken up again. A party that refuses,
+    and any other error, ends the study, and the parties are told.
+    """
+    _check_key(manifest, signer, CURATOR)
+    recipe = recipe_for(manifest.method, manifest.schema, None)
+    desk = Desk(CURATOR, manifest, signer, mailbox)
+    rounds = Rounds(manifest, MailWire(desk, book, waiting), book)
+    ledger = Ledger(budget_of_study(manifest), protected(manifest))
+    for name in manifest.schema.observed:
+        ledger.note(f"domain of column {name!r} was observed in data", "every party accepted it by its signature")
+    book.note("started", manifest_sha256=manifest.digest)
+    try:
+        model = run(recipe, federation(manifest.schema, ledger, rounds), manifest.schema, ledger, progress)
+    except SfumatoError as problem:
+        if not isinstance(problem, ProtocolError) or desk.received[Refusal.kind]:
+            rounds.end(str(problem))
+            book.note("ended", reason=str(problem))
+        raise
+    statement = ledger.statement()
+    statement.verify()
+    rounds.end()
+    book.note("finished")
+    return Release(manifest.method, manifest.schema, statement, model)
+
+
+def seat_of(
+    manifest: Manifest, name: str, signer: Signer, data: Path, schema: Schema, book: Book, approve: Approve
+) -> Seat:
+    """A party's seat in a study: its rows behind a holder, its book and its operator."""
+    if schema != manifest.schema:
+        raise ProtocolError("the schema is not the one in the manifest; give that one, or agree on a new manifest")
+    budget = budget_of_study(manifest)
+    holder, _ = take_in(data, schema, budget)
+    return Seat(name, manifest, signer, PartyHolder(holder), budget, book, approve)
+
+
+def open_book(folder: Path, manifest: Manifest, name: str, signer: Signer, allowed: str | None = None) -> Book:
+    """The book of a member, the curator's without a budget.
+
+    Args:
+        folder: where it is, or is to be.
+        manifest: the study.
+        name: the member.
+        signer: its key, which must be the one in the manifest.
+        allowed: the most epsilon that a party lets a study cost.
+    """
+    _check_key(manifest, signer, name)
+    if name == CURATOR:
+        return Book(folder, manifest.study, name, None)
+    try:
+        enough = allowed is not None and Fraction(manifest.epsilon) <= Fraction(allowed)
+    except (ValueError, ZeroDivisionError):
+        raise BudgetError(f"epsilon is {allowed!r}; a number above 0 is wanted, for example epsilon = 1") from None
+    if not enough:
+        raise BudgetError(
+            f"this study may cost epsilon {manifest.epsilon}, and {allowed} is allowed here; allow more, or ask for a "
+            "manifest that costs less"
+        )
+    return Book(folder, manifest.study, name, budget_of_study(manifest), protected(manifest))
+
+
+def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting) -> Statement:
+    """Take part until the curator ends the study; what it cost. A party that was stopped goes on where it was."""
+    desk = Desk(seat.name, seat.members, seat.signer, mailbox)
+    role = take_part(seat)
+    next(role)
+    book.note("started")
+    silence = 0.0
+    while True:
+        incoming = _collected(desk, book, LARGE)
+        if incoming:
+            silence = 0.0
+            _check_memory(book, incoming)
+            over = any(isinstance(message, End) for message in incoming)
+            try:
+                # Questions of a study that is over need no answer, and are not to be paid for.
+                desk.post(role.send(tuple(one for one in incoming if not over or isinstance(one, Done | End))))
+            except StopIteration as stop:
+                book.note("finished", reason=stop.value)
+                if stop.value:
+                    raise ProtocolError(f"the curator ended the study: {stop.value}") from None
+                return book.statement()
+            continue
+        if silence >= waiting.patience:
+            raise ProtocolError(
+                f"nothing has come from the curator for {silence:.0f} seconds; start again when it is back: nothing is "
+                "lost, and nothing is spent twice"
+            )
+        waiting.sleep(waiting.poll)
+        silence += waiting.poll
+
+
+def _check_memory(book: Book, incoming: tuple[Message, ...]) -> None:
+    """Refuse to go on with a book that does not know of an answer which was given: it was restored from a copy.
+
+    A round is over only when everybody on its roster has answered. Without this check, a party that had forgotten its
+    answer would draw new noise and answer once more.
+    """
+    rosters = {(message.round, message.attempt) for message in incoming if isinstance(message, Roster)}
+    for message in incoming:
+        place = (message.round, message.attempt)
+        if isinstance(message, Done) and place in rosters:
+            record = book.load(*place)
+            if record is None or record.state not in (State.SENT, State.OPENED):
+                raise ProtocolError(
+                    f"round {message.round} is over and has an answer of this party, of which its book knows nothing: "
+                    "the book was restored from a copy, or is not the right one; give the newest book, or leave the "
+                    "study"
+                )
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """How many bytes of messages went to and came from each party, in each stage of the run."""
+
+    to: Counter[tuple[str, str]]
+    back: Counter[tuple[str, str]]
+
+    @property
+    def total(self) -> int:
+        """All bytes, both ways."""
+        return self.to.total() + self.back.total()
+
+    def rows(self) -> list[tuple[str, str, int, int]]:
+        """Stage, party, bytes to it and bytes from it, in the order of the stages."""
+        found = {**self.to, **self.back}
+        stages = list(dict.fromkeys(stage for stage, _ in found))
+        places = sorted(found, key=lambda place: stages.index(place[0]))
+        return [(*place, self.to[place], self.back[place]) for place in places]
+
+
+def traffic(mailbox: Mailbox, manifest: Manifest) -> Traffic:
+    """Count what lies in the curator's mailbox, which keeps all messages of a study."""
+    to: Counter[tuple[str, str]] = Counter()
+    back: Counter[tuple[str, str]] = Counter()
+    stages: dict[int, str] = {}  # the last words of the curator belong to no round
+    for envelope in (one for name in manifest.names for one in mailbox.fetch(name, 0)):
+        message = open_(envelope, manifest)
+        if isinstance(message, Ask):
+            stages[message.round] = message.stage
+        to[stages.get(message.round, "end"), message.recipient] += len(envelope)
+    for envelope in mailbox.fetch(CURATOR, 0):
+        with suppress(ProtocolError):  # a shared folder may hold what nobody has read
+            message = open_(envelope, manifest)
+            back[stages.get(message.round, "end"), message.sender] += len(envelope)
+    return Traffic(to, back)
+
+
+def _collected(desk: Desk, book: Book, limit: int) -> tuple[Message, ...]:
+    """What has come and is in order; what is not is written into the audit log."""
+    before = len(desk.refused)
+    incoming = desk.collect(limit)
+    for reason in desk.refused[before:]:
+        book.note("refused a message", reason=reason)
+    return incoming
+
+
+def _check_key(manifest: Manifest, signer: Signer, name: str) -> None:
+    if manifest.member(signer) != name:
+        raise ProtocolError(f"the key belongs to {manifest.member(signer)!r} and not to {name!r}; give the right one")

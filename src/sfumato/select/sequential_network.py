@@ -1,0 +1,120 @@
+"""DP-SUBN's own search, for figures: parties start the network in turn, and update it in turn.
+
+It is not for use. An update by party k releases the counts of all parties up to k again, under fresh noise, so that the
+first of K parties pays for it K times; the paper counts once. `FrontierNetwork` asks all parties together instead.
+
+What the paper leaves open, and how it is read here: the first column is drawn with a public seed and counts as one of
+the first party's; when the frontier changes, new tables hold the rows of the earlier parties as well; and of the tables
+of all updates, only those of the latest one choose parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from sfumato.data.domain import Domain
+from sfumato.data.selection import Family, Selection
+from sfumato.privacy.budget import Share
+from sfumato.privacy.holder import Holder
+from sfumato.privacy.scores import score_named
+from sfumato.select.evidence import Evidence, Gain
+from sfumato.select.frontier import Usefulness, search_frontier
+from sfumato.select.frontier_network import (
+    MOST_CELLS,
+    Parents,
+    ask,
+    best_parents,
+    largest,
+    network_selection,
+    noise_scale,
+)
+from sfumato.select.non_overlapping import NonOverlapping
+from sfumato.select.parent_sets import maximal_sets
+
+
+class Union(Holder, Protocol):
+    """A holder of the rows of several parties, all of whom are in this process."""
+
+    @property
+    def parties(self) -> Sequence[Holder]:
+        """The holder of each party's own rows."""
+        ...
+
+    def first(self, count: int) -> Holder:
+        """A holder of the rows of the first `count` parties."""
+        ...
+
+
+@dataclass(frozen=True)
+class SequentialNetwork:
+    """Phases 1 to 3 of the paper, each with an equal part of the share, as the paper counts.
+
+    Args:
+        views: which tables measure all pairs of columns.
+        measure_ratio: the budget that will measure the chosen tables, as a multiple of this stage's own share.
+        theta: of the tables of the network; see `Usefulness`.
+        frontier_theta: of the tables of the frontier.
+        most_sets: at most so many sets of parents are candidates for each column at each step of the start.
+        seed: of the first column, and of the sets that are left out; public.
+    """
+
+    views: NonOverlapping = field(default_factory=lambda: NonOverlapping(by_pairs=False))
+    measure_ratio: float = 1 / 3
+    theta: float = 6.0
+    frontier_theta: float = 2.0
+    most_sets: int = 50
+    seed: int = 0
+
+    def __call__(self, union: Union, share: Share) -> Selection:
+        """The tables of the network; those that lie inside another one are not measured again."""
+        domain = union.domain.project([name for name in union.domain if union.domain[name] > 1])
+        if len(domain) < 2:
+            return network_selection(union.domain, dict.fromkeys(domain, ()))
+        phase = Share(share.unit, share.amount / 3)
+        measured, excess = ask(union, self.views.views(domain), phase)
+        evidence = Evidence(domain, measured)
+        gain = Gain("I", shrink=False)
+        information = gain.pairs(evidence)
+        useful = Usefulness(domain.shape, evidence.rows, self.theta, self.frontier_theta)
+        last = Share(share.unit, share.amount * Fraction(self.measure_ratio))
+        cells = min(useful.network_cells(noise_scale(union, last, excess)), MOST_CELLS)
+        wide = min(useful.frontier_cells(noise_scale(union, phase, excess), cells), MOST_CELLS)
+        parents = start_in_turn(union.parties, domain, cells, phase.amount, self.most_sets, self.seed)
+        for count in range(1, len(union.parties) + 1):
+            frontier = search_frontier(domain, parents, information, wide)
+            latest = Evidence(domain, ask(union.first(count), largest(domain, frontier), phase)[0])
+            parents = {column: best_parents(latest, gain, column, frontier[column], cells) for column in frontier}
+        return network_selection(union.domain, parents)
+
+
+def start_in_turn(
+    parties: Sequence[Holder], domain: Domain, cells: float, epsilon: Fraction, most_sets: int, seed: int
+) -> Parents:
+    """A network of which each party chooses floor(d / K) columns with their parents, and the last party the rest.
+
+    Every choice is made by the exponential mechanism, with mutual information as its score, on the rows of one party
+    alone, which pays `epsilon` for all its choices.
+    """
+    rng = np.random.default_rng(seed)
+    parents: Parents = {domain.names[int(rng.integers(len(domain)))]: ()}
+    each = len(domain) // len(parties)
+    for turn, party in enumerate(parties, 1):
+        end = len(domain) if turn == len(parties) else turn * each
+        picks = end - len(parents)
+        for _ in range(picks):
+            families = [
+                Family(column, one)
+                for column in domain
+                if column not in parents
+                for one in maximal_sets(
+                    [[(name, domain[name])] for name in parents], int(cells) // domain[column], most_sets, rng
+                )
+            ]
+            chosen = families[party.choose(families, score_named("I"), epsilon / picks, [0] * len(families))]
+            parents[chosen.column] = chosen.parents
+    return parents

@@ -1,0 +1,264 @@
+import json
+import os
+import pickle
+import stat
+from dataclasses import replace
+
+import pytest
+
+from sfumato.errors import BudgetError, ProtocolError
+from sfumato.parties.audit import AuditLog, verify_log
+from sfumato.parties.certificates import TlsFiles, write_certificates
+from sfumato.parties.identity import Signer, verified
+from sfumato.parties.manifest import (
+    Manifest,
+    add_signature,
+    read_manifest,
+    signature_problems,
+    signed_manifest,
+    write_manifest,
+)
+
+SCHEMA = {"name": "clinic", "columns": [{"name": "smoker", "type": "boolean"}, {"name": "ill", "type": "boolean"}]}
+
+
+def manifest_of(signers, **changes):
+    fields = {
+        "name": "flu",
+        "schema_text": json.dumps(SCHEMA),
+        "method": "dpview",
+        "epsilon": "1",
+        "delta": None,
+        "colluding": 1,
+        "missing": 0,
+        "parties": tuple((name, signer.public) for name, signer in signers.items() if name != "curator"),
+        "curator": signers["curator"].public,
+    }
+    return Manifest(**(fields | changes))
+
+
+@pytest.fixture
+def signers():
+    return {name: Signer.new() for name in ("north", "south", "west", "curator")}
+
+
+@pytest.fixture
+def consortium(tmp_path, signers):
+    """A folder that everybody has signed."""
+    write_manifest(tmp_path, manifest_of(signers))
+    for signer in signers.values():
+        add_signature(tmp_path, signer)
+    return tmp_path
+
+
+def test_a_manifest_that_all_have_signed_is_accepted(consortium, signers):
+    assert signed_manifest(consortium) == manifest_of(signers)
+    assert signature_problems(consortium, manifest_of(signers)) == {}
+
+
+CHANGES = {
+    "name": "flu2",
+    "schema_text": json.dumps(SCHEMA | {"name": "other"}),
+    "method": "priview",
+    "epsilon": "1.0000000001",
+    "delta": "1e-9",
+    "colluding": 2,
+    "missing": 1,
+    "parties": None,
+    "curator": None,
+    "code": "0.0.1",
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_a_change_of_any_field_after_signing_is_seen(consortium, signers, field):
+    other = Signer.new().public
+    signed = manifest_of(signers)
+    parties = (("north", other), *signed.parties[1:])
+    value = {"parties": parties, "curator": other}.get(field, CHANGES[field])
+    changed = replace(signed, **{field: value})
+    (consortium / "consortium.json").write_text(json.dumps(changed.to_dict()))
+    assert set(signature_problems(consortium, changed)) == set(changed.keys)
+    with pytest.raises(ProtocolError, match="north signed something else"):
+        signed_manifest(consortium)
+
+
+def test_every_field_of_a_manifest_is_tried_above():
+    assert set(CHANGES) == set(Manifest.__dataclass_fields__)
+
+
+def test_a_schema_that_does_not_fit_its_hash_is_refused(consortium):
+    record = json.loads((consortium / "consortium.json").read_text())
+    record["schema_text"] = record["schema_text"].replace("ill", "well")
+    (consortium / "consortium.json").write_text(json.dumps(record))
+    with pytest.raises(ProtocolError, match="was changed"):
+        read_manifest(consortium)
+
+
+@pytest.mark.parametrize("key", ["format", "schema_sha256", "parties", "epsilon", "curator"])
+def test_a_manifest_without_one_of_its_keys_is_refused(consortium, key):
+    record = json.loads((consortium / "consortium.json").read_text())
+    del record[key]
+    (consortium / "consortium.json").write_text(json.dumps(record))
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        read_manifest(consortium)
+
+
+def test_a_manifest_with_a_key_too_many_or_of_another_format_is_refused(consortium):
+    record = json.loads((consortium / "consortium.json").read_text())
+    for change, words in (({"more": 1}, "cannot be read"), ({"format": 2}, "format 2")):
+        (consortium / "consortium.json").write_text(json.dumps(record | change))
+        with pytest.raises(ProtocolError, match=words):
+            read_manifest(consortium)
+    for text in ("[]", "{", "7"):
+        (consortium / "consortium.json").write_text(text)
+        with pytest.raises(ProtocolError, match="consortium init"):
+            read_manifest(consortium)
+
+
+def test_a_party_that_has_not_signed_is_named(consortium):
+    (consortium / "signatures" / "south.json").unlink()
+    with pytest.raises(ProtocolError, match=r"everybody: south has not signed\."):
+        signed_manifest(consortium)
+
+
+def test_one_party_cannot_sign_for_another(consortium):
+    signatures = consortium / "signatures"
+    (signatures / "south.json").write_text((signatures / "north.json").read_text())
+    with pytest.raises(ProtocolError, match=r"everybody: south signed something else\."):
+        signed_manifest(consortium)
+    (signatures / "south.json").write_text("{}")
+    with pytest.raises(ProtocolError, match="south has a signature file that cannot be read"):
+        signed_manifest(consortium)
+
+
+def test_a_stranger_cannot_sign(consortium):
+    with pytest.raises(ProtocolError, match="is not in the manifest; members are north, south, west, curator"):
+        add_signature(consortium, Signer.new())
+
+
+def test_a_manifest_of_another_version_is_refused(tmp_path, signers):
+    write_manifest(tmp_path, manifest_of(signers, code="0.0.1"))
+    for signer in signers.values():
+        add_signature(tmp_path, signer)
+    with pytest.raises(ProtocolError, match=r"is for Sfumato 0\.0\.1"):
+        signed_manifest(tmp_path)
+
+
+def test_a_consortium_is_never_overwritten(consortium, signers):
+    with pytest.raises(ProtocolError, match="has a consortium already"):
+        write_manifest(consortium, manifest_of(signers))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"colluding": 0}, "1 is the least"),
+        ({"colluding": 3}, "nobody whose noise protects"),
+        ({"missing": 2}, "nobody whose noise protects"),
+        ({"missing": -1}, "nobody whose noise protects"),
+    ],
+)
+def test_numbers_that_protect_nobody_are_refused(signers, change, words):
+    with pytest.raises(ProtocolError, match=words):
+        manifest_of(signers, **change)
+
+
+def test_budgets_that_make_no_sense_are_refused(signers):
+    with pytest.raises(BudgetError, match="epsilon is -1"):
+        manifest_of(signers, epsilon="-1")
+    with pytest.raises(BudgetError, match="needs a delta"):
+        manifest_of(signers, method="privsyn")
+
+
+@pytest.mark.parametrize("name", ["curator", "North", "", "a/b", "..", "x" * 41])
+def test_names_that_could_be_mistaken_are_refused(signers, name):
+    with pytest.raises(ProtocolError, match="cannot have this name"):
+        manifest_of(signers, parties=((name, signers["north"].public), ("south", signers["south"].public)))
+
+
+def test_names_and_keys_belong_to_one_member_each(signers):
+    key = signers["north"].public
+    for parties in ((("a", key), ("b", key)), (("a", key), ("a", signers["south"].public))):
+        with pytest.raises(ProtocolError, match="one name or one key"):
+            manifest_of(signers, parties=parties)
+    with pytest.raises(ProtocolError, match="one name or one key"):
+        manifest_of(signers, curator=key)
+
+
+def test_a_private_key_is_readable_by_its_owner_only_and_is_never_shown(tmp_path):
+    signer = Signer.new()
+    signer.save(tmp_path / "key.pem")
+    assert stat.S_IMODE(os.stat(tmp_path / "key.pem").st_mode) == 0o600
+    again = Signer.load(tmp_path / "key.pem")
+    assert again.public == signer.public
+    assert verified(signer.public, again.sign(b"x"), b"x")
+    assert (tmp_path / "key.pem").read_text().splitlines()[1] not in repr(signer)
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(signer)
+    with pytest.raises(ProtocolError, match="never overwritten"):
+        signer.save(tmp_path / "key.pem")
+    (tmp_path / "key.pem").chmod(0o640)
+    with pytest.raises(ProtocolError, match="can be read by others"):
+        Signer.load(tmp_path / "key.pem")
+
+
+def test_what_is_no_key_is_refused(tmp_path):
+    (tmp_path / "key.pem").write_text("hello")
+    (tmp_path / "key.pem").chmod(0o600)
+    with pytest.raises(ProtocolError, match="is not a private key"):
+        Signer.load(tmp_path / "key.pem")
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        Signer.load(tmp_path / "nothing.pem")
+    assert not verified("zz", b"", b"")
+
+
+def test_an_audit_log_is_chained_and_shows_every_change(tmp_path):
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path)
+    for number in range(3):
+        log.record("sent", round=number)
+    assert verify_log(path) == (3, log.head) == (AuditLog(path).length, AuditLog(path).head)
+    lines = path.read_text().splitlines(keepends=True)
+    tampered = [
+        [lines[0], lines[1].replace('"round": 1', '"round": 7'), lines[2]],
+        [lines[0], lines[2]],
+        [lines[1], lines[0], lines[2]],
+        [*lines, "{}\n"],
+        [*lines, "[]\n"],
+    ]
+    for wrong in tampered:
+        path.write_text("".join(wrong))
+        with pytest.raises(ProtocolError, match="broken at line"):
+            verify_log(path)
+    path.write_text("".join(lines[:2]))
+    assert verify_log(path)[1] != log.head  # a log without its end is whole, but its head is an old one
+
+
+def test_a_line_that_was_cut_by_a_crash_is_removed(tmp_path):
+    path = tmp_path / "audit.jsonl"
+    log = AuditLog(path)
+    log.record("asked")
+    with path.open("a") as file:
+        file.write('{"number": 2, "ha')
+    again = AuditLog(path)
+    assert (again.length, again.head) == (1, log.head)
+    again.record("sent")
+    assert verify_log(path) == (2, again.head)
+    with pytest.raises(ProtocolError, match="cannot be read"):
+        verify_log(tmp_path / "nothing.jsonl")
+
+
+def test_certificates_are_private_and_never_overwritten(tmp_path):
+    write_certificates(tmp_path, ["curator", "north"], "curator", ["localhost", "127.0.0.1"])
+    files = TlsFiles(tmp_path / "north")
+    assert stat.S_IMODE(os.stat(files.key).st_mode) == 0o600
+    files.context(server=False)
+    with pytest.raises(ProtocolError, match="never overwritten"):
+        write_certificates(tmp_path, ["north"], "curator", [])
+    files.certificate.write_text("no")
+    with pytest.raises(ProtocolError, match="does not have a certificate"):
+        files.context(server=False)
+    files.key.chmod(0o644)
+    with pytest.raises(ProtocolError, match="can be read by others"):
+        files.context(server=False)

@@ -1,0 +1,182 @@
+"""Shares of noise: what the parties' shares add up to, and what fewer of them do not."""
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from helpers_entropy import ScriptedEntropy
+from sfumato.errors import BudgetError
+from sfumato.privacy import shares
+from sfumato.privacy.accountant import concentrated_cost, renyi_budget, renyi_cost, renyi_epsilon, skellam_for
+from sfumato.privacy.events import Gaussian, Laplace, Noisy, Sensitivity, Skellam
+from sfumato.privacy.shares import polya_share, skellam_share
+
+DRAWS = 100_000
+
+
+def fit(drawn, pmf):
+    """The p-value of a chi-square test of integers against a symmetric law that falls off from 0 on both sides."""
+    reach = next(x for x in range(1, 10**6) if DRAWS * pmf(x) < 25)
+    inside = np.clip(drawn, -reach, reach) + reach
+    probability = np.array([pmf(x) for x in range(-reach + 1, reach)])
+    tail = (1 - probability.sum()) / 2
+    expected = drawn.size * np.array([tail, *probability, tail])
+    observed = np.bincount(inside, minlength=2 * reach + 1)
+    return stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue
+
+
+def laplace_pmf(scale):
+    ratio = math.exp(-1 / scale)
+    return lambda x: (1 - ratio) / (1 + ratio) * ratio ** abs(x)
+
+
+def summed(draw, width, honest, count, seed=0):
+    entropy = ScriptedEntropy(seed)
+    return sum(draw(Fraction(width), honest, DRAWS, entropy) for _ in range(count))
+
+
+@pytest.mark.parametrize(("scale", "honest"), [("1/3", 2), (1, 1), (2, 3), ("7/2", 9), (40, 4)])
+def test_any_h_shares_add_up_to_discrete_laplace_noise_and_one_less_does_not(scale, honest):
+    pmf = laplace_pmf(float(Fraction(scale)))
+    assert fit(summed(polya_share, scale, honest, honest), pmf) > 1e-3
+    assert honest == 1 or fit(summed(polya_share, scale, honest, honest - 1), pmf) < 1e-9
+    assert fit(summed(polya_share, scale, honest, honest + 1), pmf) < 1e-9
+
+
+@pytest.mark.parametrize(("mu", "honest"), [("1/2", 1), (3, 2), (50, 3), (400, 9)])
+def test_any_h_shares_add_up_to_skellam_noise_and_one_less_does_not(mu, honest):
+    pmf = stats.skellam(float(Fraction(mu)) / 2, float(Fraction(mu)) / 2).pmf
+    assert fit(summed(skellam_share, mu, honest, honest), pmf) > 1e-3
+    assert honest == 1 or fit(summed(skellam_share, mu, honest, honest - 1), pmf) < 1e-9
+
+
+@pytest.mark.parametrize(("draw", "width", "variance"), [
+    (polya_share, 10**6, 2e12), (polya_share, 2**39, 2 * 4.0**39),
+    (skellam_share, 10**9, 1e9), (skellam_share, 2**40, 2.0**40),
+])  # fmt: skip
+def test_wide_noise_has_its_variance(draw, width, variance):
+    total = summed(draw, width, 3, 3)
+    assert total.var() == pytest.approx(variance, rel=0.05)
+    assert abs(total.mean()) < 5 * math.sqrt(variance / DRAWS)
+
+
+widths = st.fractions(Fraction(1, 50), 10**6, max_denominator=1000)
+
+
+@settings(max_examples=40, deadline=None)
+@given(widths, st.integers(1, 12), st.floats(0, 1))
+def test_floating_point_is_far_closer_to_a_polya_probability_than_the_margin(scale, honest, place):
+    law = shares._polya(scale, honest)
+    number = int(law.starts[-1] ** place)
+    with localcontext(shares._CONTEXT):
+        error = Decimal(float(law.log_mass(np.array([number]))[0])) - law.exact_log_mass(number)
+    assert abs(error) < shares.MARGIN / 100
+
+
+@settings(max_examples=40, deadline=None)
+@given(widths, st.floats(0, 1))
+def test_floating_point_is_far_closer_to_a_poisson_probability_than_the_margin(mean, place):
+    law = shares._poisson(mean)
+    number = int(law.starts[0] + place * (law.starts[-1] - law.starts[0]))
+    with localcontext(shares._CONTEXT):
+        error = Decimal(float(law.log_mass(np.array([number]))[0])) - law.exact_log_mass(number)
+    assert abs(error) < shares.MARGIN / 100
+
+
+@settings(deadline=None)
+@given(widths, st.integers(1, 12), st.integers(0, 2**32))
+def test_every_step_is_above_all_its_probabilities(width, honest, seed):
+    rng = np.random.default_rng(seed)
+    for law in (shares._polya(width, honest), shares._poisson(width)):
+        step = rng.integers(len(law.starts), size=50)
+        number = law.starts[step] + (rng.random(50) * 2.0 ** law.bits[step]).astype(np.int64)
+        weight = np.log(np.array(law.weights, dtype=float))[step] - law.bits[step] * math.log(2)
+        assert (law.log_mass(number) + law.constant + shares.MARGIN / 10 <= weight).all()
+        assert sum(law.weights) <= 1 << 62
+
+
+@pytest.mark.parametrize(
+    "law", [shares._polya(Fraction(9), 3), shares._polya(Fraction(3000), 1), shares._poisson(Fraction(200))]
+)
+def test_eighty_digits_decide_as_floats_do(law):
+    # With a margin of 1 every decision is left to the exact one.
+    assert (law.draw(60, ScriptedEntropy(4)) == law.draw(60, ScriptedEntropy(4), margin=1.0)).all()
+
+
+@pytest.mark.parametrize(("draw", "words"), [(polya_share, "Laplace noise"), (skellam_share, "Skellam noise")])
+def test_widths_and_numbers_of_parties_that_make_no_sense_are_refused(draw, words):
+    for width in (Fraction(0), Fraction(-1), Fraction(2**41), 1.5):
+        with pytest.raises(BudgetError, match=f"{words} of width"):
+            draw(width, 1, 5, ScriptedEntropy())
+    with pytest.raises(BudgetError, match="at least one party must be honest"):
+        draw(Fraction(1), 0, 5, ScriptedEntropy())
+
+
+def skellam_pmf(mu, x):
+    return special.ive(np.abs(x), mu)  # the library's own skellam law loses its digits in the tails
+
+
+def divergence(mu, shift, order):
+    """The Renyi divergence of order `order` between Skellam noise and itself shifted, summed up term by term."""
+    x = np.arange(-int(12 * math.sqrt(mu)) - 20, int(order * shift + 12 * math.sqrt(mu)) + 20)
+    here, there = skellam_pmf(mu, x), skellam_pmf(mu, x + shift)
+    seen = (here > 1e-290) & (there > 1e-290)
+    return float(np.logaddexp.reduce(order * np.log(here[seen]) + (1 - order) * np.log(there[seen]))) / (order - 1)
+
+
+@pytest.mark.parametrize("mu", [2.0, 10.0, 60.0, 400.0])
+@pytest.mark.parametrize("shift", [1, 2, 5])
+def test_the_cost_of_skellam_noise_bounds_its_exact_divergence(mu, shift):
+    event = Noisy("q", Skellam(Fraction(mu)), Sensitivity.single(shift))
+    for order in (2, 3, 5, 8, 16):
+        for away in (shift, -shift):
+            exact = divergence(mu, away, order)
+            assert mu < 10 or order * shift**2 / (2 * mu) * 0.2 < exact
+            assert exact <= order * float(renyi_cost(event)) * (1 + 1e-9)
+
+
+@given(st.fractions(Fraction(1, 10**6), 10**4), st.integers(1, 5), st.integers(1, 40))
+def test_skellam_noise_costs_what_it_was_made_for_and_hardly_less(rho, bound, cells):
+    sensitivity = Sensitivity.single(bound).repeated(cells)
+    noise = skellam_for(rho, sensitivity)
+    cost = renyi_cost(Noisy("q", noise, sensitivity))
+    assert cost <= rho
+    assert renyi_cost(Noisy("q", Skellam(noise.mu * Fraction(999_999, 1_000_000)), sensitivity)) > rho * Fraction(
+        999_99, 100_000
+    )
+
+
+def test_skellam_noise_is_hardly_wider_than_gaussian_noise_of_the_same_cost():
+    sensitivity = Sensitivity.single(1)
+    gaussian = Noisy("q", Gaussian(Fraction(20)), sensitivity)
+    assert skellam_for(concentrated_cost(gaussian), sensitivity).variance == pytest.approx(400, rel=0.01)
+
+
+@settings(deadline=None)
+@given(st.floats(0.01, 20), st.sampled_from([1e-4, 1e-6, 1e-9]))
+def test_a_renyi_budget_can_be_spent_to_the_end(epsilon, delta):
+    rho = renyi_budget(epsilon, delta)
+    assert epsilon * 0.99 <= renyi_epsilon(rho, delta) <= epsilon
+    assert renyi_epsilon(Fraction(0), delta) == 0
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-4), (1.0, 1e-6), (3.0, 1e-6)])
+def test_skellam_noise_of_a_whole_budget_has_the_promised_delta(epsilon, delta):
+    # One number with sensitivity 1: delta is the sum of what P has above e^epsilon times Q.
+    mu = float(skellam_for(renyi_budget(epsilon, delta), Sensitivity.single(1)).mu)
+    x = np.arange(-int(30 * math.sqrt(mu)) - 30, int(30 * math.sqrt(mu)) + 30)
+    exact = np.maximum(skellam_pmf(mu, x) - math.exp(epsilon) * skellam_pmf(mu, x - 1), 0).sum()
+    assert 0 < exact <= delta
+
+
+def test_skellam_noise_has_no_cost_in_zcdp():
+    event = Noisy("q", Skellam(Fraction(10)), Sensitivity.single(1))
+    with pytest.raises(BudgetError, match="open the ledger with SkellamDP"):
+        concentrated_cost(event)
+    assert renyi_cost(Noisy("q", Laplace(Fraction(2)), Sensitivity.single(1))) == Fraction(1, 8)
