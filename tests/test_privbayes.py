@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import sfumato
 from sfumato.data.levels import halvings
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
@@ -82,3 +83,18 @@ def test_levels_are_measured_in_the_place_of_columns_that_are_too_fine():
     assert any(name.startswith("age in") for clique in model.selection.cliques for name in clique)
     assert error < 0.07
     assert ledger.left < Fraction(1, 10**4)
+
+
+def test_levels_of_the_schema_are_parents_and_survive_saving(tmp_path):
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 40, 3000)
+    shop = 20 * (town // 20) + rng.integers(0, 20, 3000)  # on the same side of the river as the town
+    kinds = [{"name": name, "type": "integer", "min": 0, "max": 39, "levels": [20]} for name in ("town", "shop")]
+    towns = Schema.parse({"name": "towns", "columns": kinds})
+    release = sfumato.fit(pa.table({"town": town, "shop": shop}), towns, epsilon=1, method="privbayes")
+    again = sfumato.Release.load(release.save(tmp_path / "release", rows=10))
+    (level,) = again.model.selection.structure.levels
+    assert level.name in ("town in 2", "shop in 2")
+    rows = again.sample(3000, seed=1).to_pandas()
+    assert (rows["town"] // 20 == rows["shop"] // 20).mean() > 0.9
+    assert again.marginal("town", "shop").to_pandas()["count"].sum() == pytest.approx(again.rows, rel=0.02)

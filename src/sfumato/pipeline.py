@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from sfumato.data.attributes import Attributes
-from sfumato.data.domain import Clique, Domain
+from sfumato.data.domain import Domain
 from sfumato.data.marginal import Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
@@ -64,6 +64,15 @@ class Synthesize(Protocol):
 
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """Rows whose marginals come close to the given ones."""
+        ...
+
+
+@runtime_checkable
+class Generalises(Protocol):
+    """A select stage in which coarser versions of columns may stand in for them."""
+
+    def with_levels(self, levels: Mapping[str, Sequence[Sequence[int]]]) -> Select:
+        """The same stage with such versions: for each column, lists of the coarse code of each of its codes."""
         ...
 
 
@@ -144,7 +153,7 @@ def run(
 
     progress("select")
     ledger.stage = "select"
-    selection = _select(recipe, holder, Attributes(schema).parts, share_of("select", "measure"))
+    selection = _select(recipe.select, holder, Attributes(schema), recoding, share_of("select", "measure"))
 
     if isinstance(recipe.synthesize, Limited):
         recipe.synthesize.check(recoding.domain, selection)
@@ -160,14 +169,20 @@ def run(
     return Model(recoding, selection, (*one_way, *measured), marginals)
 
 
-def _select(recipe: Recipe, holder: Holder, groups: Sequence[Clique], share: Share) -> Selection:
+def _select(select: Select, holder: Holder, attributes: Attributes, recoding: Recoding, share: Share) -> Selection:
     """One selection, or one for each group of columns that the schema keeps apart."""
+    groups = attributes.parts
     if len(groups) == 1:
-        return recipe.select(holder, share)
+        if isinstance(select, Generalises) and attributes.levels:
+            names = attributes.levels.items()
+            select = select.with_levels(
+                {name: [recoding.coarsen(name, level).tolist() for level in levels] for name, levels in names}
+            )
+        return select(holder, share)
     # A group of k columns has about k²/2 pairs to be looked at.
     parts = share.split([len(group) ** 2 for group in groups]) if share.amount else [share] * len(groups)
     selections = tuple(
-        recipe.select(holder.through(Group(holder.domain.project(group))), part)
+        select(holder.through(Group(holder.domain.project(group))), part)
         for group, part in zip(groups, parts, strict=True)
     )
     cliques = tuple(clique for one in selections for clique in one.cliques)

@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 
 from sfumato.data.attributes import Attributes
 from sfumato.data.domain import Domain
+from sfumato.data.levels import Level, Leveled
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
 from sfumato.data.schema import Schema
-from sfumato.data.selection import Selection
+from sfumato.data.selection import Network, Selection
 from sfumato.encode.labels import attribute_labels
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.pipeline import Model
@@ -90,9 +91,10 @@ def write_model(folder: Path, model: Model, schema: Schema) -> None:
     (folder / "marginals").mkdir()
     index = []
     for number, measurement in enumerate(model.measurements):
-        raw = measurement.domain == model.recoding.fine.project(measurement.clique)
+        fine = model.recoding.fine
+        raw = all(name in fine and fine[name] == size for name, size in measurement.domain.items())
         file = f"{number:03}-{'-'.join(measurement.clique)}"[:80].replace(os.sep, "_") + ".parquet"
-        pq.write_table(_published(measurement, model.recoding, schema, raw), folder / "marginals" / file)
+        pq.write_table(_published(measurement, model, schema, raw), folder / "marginals" / file)
         index.append(
             {
                 "file": file,
@@ -124,14 +126,15 @@ def read_model(folder: Path, schema: Schema) -> Model:
     index = read_json(folder / "marginals" / "index.json")
     try:
         recoding = Recoding.from_dict(Attributes(schema).domain, description["merged"])
+        selection = Selection.from_dict(description["selection"])
+        domain = _model_domain(recoding, selection)
         with (folder / "model" / "tables.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             tables = tuple(
-                Marginal(recoding.domain.project(columns), arrays[str(number)])
+                Marginal(domain.project(columns), arrays[str(number)])
                 for number, columns in enumerate(description["tables"])
             )
-        selection = Selection.from_dict(description["selection"])
-        marginals = Marginals(recoding.domain, tables, tuple(map(float, description.get("scales", ()))))
-        measurements = tuple(_read_measurement(folder / "marginals", entry, recoding) for entry in index)
+        marginals = Marginals(domain, tables, tuple(map(float, description.get("scales", ()))))
+        measurements = tuple(_read_measurement(folder / "marginals", entry, recoding.fine, domain) for entry in index)
     except SfumatoError:
         raise
     except Exception as problem:  # any broken file, of any of these formats, is one kind of error for the user
@@ -139,14 +142,25 @@ def read_model(folder: Path, schema: Schema) -> Model:
     return Model(recoding, selection, measurements, marginals)
 
 
-def _published(measurement: Measurement, recoding: Recoding, schema: Schema, raw: bool) -> pa.Table:
+def _model_domain(recoding: Recoding, selection: Selection) -> Domain:
+    """The merged codes, and those of coarser versions of columns if the selection has some."""
+    levels = selection.structure.levels if isinstance(selection.structure, Network) else ()
+    return Leveled(recoding.domain, levels).domain
+
+
+def _published(measurement: Measurement, model: Model, schema: Schema, raw: bool) -> pa.Table:
     """A noisy table for readers: one row for each cell, labels instead of codes."""
     cells = np.indices(measurement.domain.shape).reshape(len(measurement.domain), -1)
     columns = {}
     attributes = {attribute.name: attribute for attribute in Attributes(schema).all}
+    structure = model.selection.structure
+    levels = {level.name: level for level in structure.levels} if isinstance(structure, Network) else {}
     for name, codes in zip(measurement.clique, cells, strict=True):
-        names = attribute_labels(attributes[name])
-        columns[name] = _named(codes, names if raw else _merged_labels(names, recoding, name))
+        level = levels.get(name)
+        names = attribute_labels(attributes[name if level is None else level.column])
+        if not raw:
+            names = _merged_labels(names, model.recoding, name if level is None else level.column)
+        columns[name] = _named(codes, names if level is None else _level_labels(names, level))
     columns["noisy_count"] = pa.array(measurement.marginal.counts.ravel())
     columns["standard_deviation"] = pa.array(np.full(measurement.domain.cells(), sqrt(measurement.variance)))
     return pa.table(list(columns.values()), names=list(columns))
@@ -166,7 +180,13 @@ def _merged_labels(names: list[str], recoding: Recoding, column: str) -> list[st
     return found
 
 
-def _read_measurement(folder: Path, entry: dict[str, Any], recoding: Recoding) -> Measurement:
-    domain: Domain = (recoding.fine if entry["coding"] == "schema" else recoding.domain).project(entry["columns"])
+def _level_labels(names: list[str], level: Level) -> list[str]:
+    """Labels of a coarser version: the labels that each code stands for."""
+    members = [[name for name, to in zip(names, level.to, strict=True) if to == code] for code in range(level.size)]
+    return [", ".join(some) if len(some) <= 3 else f"{some[0]} … {some[-1]} ({len(some)} values)" for some in members]
+
+
+def _read_measurement(folder: Path, entry: dict[str, Any], fine: Domain, merged: Domain) -> Measurement:
+    domain = (fine if entry["coding"] == "schema" else merged).project(entry["columns"])
     counts = pq.read_table(folder / entry["file"], columns=["noisy_count"])["noisy_count"].to_numpy()
     return Measurement(Marginal(domain, counts.reshape(domain.shape)), float(entry["variance"]))

@@ -119,6 +119,14 @@ def test_columns_become_binary_digits_and_come_back():
     assert all((back[name] == records[name]).all() for name in records.domain)
 
 
+def test_levels_are_coarser_versions_of_a_column():
+    calls = {"levels": [{"hot": ["fire"], "cold": ["alarm"]}]}
+    columns = [{**one, **calls} if one["name"] == "call" else one for one in column("age", levels=[4])]
+    levels = attributes(columns=columns).levels
+    assert levels["age"][0].tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 2, 2]
+    assert levels["call"][0].tolist() == [0, 1, 2]  # missing stays by itself
+
+
 def test_columns_tell_which_attributes_they_need():
     assert attributes().needed(["band", "als", "left"]) == ("unit info", "moment", "reached", "age")
     assert attributes().needed(["received", "group"]) == ("call", "moment")
@@ -146,6 +154,11 @@ def column(name, **changes):
         ),
         ({"apart": [["unit", "age"]]}, "parts the columns of 'unit info' in 'recode'; put them into one group"),
         ({"apart": [["call"], ["call"]]}, "column 'call' is in several groups of apart; it may be in one"),
+        ({"columns": column("call", levels=[2])}, "it needs a column with an order, or groups of values"),
+        ({"columns": column("age", levels=[{"a": ["1"]}])}, "a column of numbers needs a number of neighbours"),
+        ({"columns": column("call", levels=[{"a": ["fire"]}])}, "'levels' lacks 'alarm'; put every value into a group"),
+        ({"columns": column("call", levels=[{"a": ["fire", "alarm", "flood"]}])}, "'flood', which is no value of the"),
+        ({"columns": column("age", levels=[1])}, "a number that is at least 2"),
         ({"bitwise": True}, "'bitwise' makes digits of columns; remove 'recode', 'together' and 'missing_patterns'"),
         ({"columns": column("age", joint_bins=11)}, "'joint_bins' is 11; the column has 10 codes"),
         ({"columns": column("call", joint_bins=2)}, "'joint_bins' merges neighbouring values; it needs a column with"),

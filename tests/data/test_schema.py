@@ -264,7 +264,7 @@ def test_a_wrong_column_is_refused_by_name_and_key(keys, message):
 def test_an_unknown_key_is_answered_with_those_of_its_type():
     assert refusal(one(type="boolean", trues=["1"])) == (
         "column 'x': key 'trues' is unknown; the keys of a boolean column are name, type, nullable, "
-        "null_values, domain_from, note, binned_from, compress, joint_bins, derived, true_values, false_values"
+        "null_values, domain_from, note, binned_from, compress, joint_bins, derived, levels, true_values, false_values"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 from sfumato.data.columns import Column, size_of
-from sfumato.data.deriving import derived_problems
+from sfumato.data.deriving import derived_problems, level_problems
 from sfumato.data.engineering import MissingPattern, Recode, Together
 
 MOST_COMBINATIONS = 1_000_000
@@ -74,6 +74,8 @@ def _repeated(key: str, groups: Sequence[Sequence[str]]) -> Iterator[str]:
 def _column_problems(column: Column, named: Mapping[str, Column]) -> Iterator[str]:
     if column.joint_bins is not None and column.joint_bins > size_of(column):
         yield f"column {column.name!r}: key 'joint_bins' is {column.joint_bins}; the column has {size_of(column)} codes"
+    for problem in level_problems(column):
+        yield f"column {column.name!r}: {problem}"
     if column.derived is None:
         return
     origin = named.get(column.derived.of)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.bitwise import Bitwise
 from sfumato.data.columns import Column, size_of
-from sfumato.data.deriving import derived_codes
+from sfumato.data.deriving import derived_codes, level_codes
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.engineering import Compress, MissingPattern, Recode, Together
 from sfumato.data.records import Records
@@ -311,6 +311,12 @@ class Attributes:
         taken = [[one.name for one in self.all if one.columns[0].name in group] for group in groups]
         rest = [name for name in self.domain if not any(name in group for group in taken)]
         return tuple(tuple(group) for group in (*taken, rest) if group)
+
+    @property
+    def levels(self) -> dict[str, list[Ints]]:
+        """The coarser versions of attributes that are columns by themselves."""
+        alone = [one.column for one in self.all if isinstance(one, Plain)]
+        return {one.name: [level_codes(one, level) for level in one.levels] for one in alone if one.levels}
 
     def encode(self, records: Records) -> Records:
         """Codes of attributes of codes of columns."""

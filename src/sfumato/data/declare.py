@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
-from sfumato.data.engineering import Compress, Derived
+from sfumato.data.engineering import Compress, Derived, Level
 from sfumato.data.fields import Flag, Name, Text, complaint, repetition
 
 
@@ -35,6 +35,7 @@ class ColumnBase(BaseModel):
     compress: Compress | None = None
     joint_bins: Annotated[int, Strict(), Field(ge=1)] | None = None
     derived: Derived | None = None
+    levels: tuple[Level, ...] = ()
 
     @property
     def is_ordered(self) -> bool:

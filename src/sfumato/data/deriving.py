@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.columns import Boolean, Categorical, Column, Integer, Number, size_of
+from sfumato.data.engineering import Level
 from sfumato.data.fields import decimal_of
 
 
@@ -55,6 +56,38 @@ def derived_problems(column: Column, origin: Column) -> Iterator[str]:
     for value in values.values() if isinstance(values, dict) else values:
         if not column.holds(value):
             yield f"key 'derived.values' holds {value!r}, which is not a value of the column"
+
+
+def level_codes(column: Column, level: Level) -> NDArray[np.int64]:
+    """The code in a coarser version of a column for each of its codes; missing stays by itself, as the last one."""
+    if isinstance(level, int):
+        codes = np.arange(size_of(column)) // level
+    else:
+        groups = {text: place for place, texts in enumerate(level.values()) for text in texts}
+        spelled = [_spellings(column, code) for code in range(size_of(column))]
+        codes = np.array([next(groups[text] for text in texts if text in groups) for texts in spelled], dtype=np.int64)
+    return np.append(codes, codes.max() + 1) if column.nullable else codes
+
+
+def level_problems(column: Column) -> Iterator[str]:
+    """What is wrong with the coarser versions of a column."""
+    for level in column.levels:
+        if isinstance(level, int):
+            if not column.is_ordered:
+                yield "key 'levels' holds a number of neighbours; it needs a column with an order, or groups of values"
+            continue
+        if not isinstance(column, Categorical | Boolean):
+            yield "key 'levels' holds groups of values; a column of numbers needs a number of neighbours"
+            return
+        grouped = [text for texts in level.values() for text in texts]
+        for text in grouped:
+            if not column.holds(text) or grouped.count(text) > 1:
+                yield f"key 'levels' holds {text!r}, which is no value of the column or stands in two groups"
+        for code in range(size_of(column)):
+            if not any(text in grouped for text in _spellings(column, code)):
+                yield f"key 'levels' lacks {_spellings(column, code)[0]!r}; put every value into a group"
+        if any(not texts for texts in level.values()):
+            yield "key 'levels' holds a group without values; remove it"
 
 
 def _starts(origin: Column) -> NDArray[np.float64]:

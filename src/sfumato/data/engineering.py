@@ -37,6 +37,10 @@ class Compress(_Declaration):
     count: Annotated[int, Strict(), Field(ge=0)] = 0
 
 
+Level = Annotated[int, Strict(), Field(ge=2)] | dict[Text, tuple[Text, ...]]
+"""A coarser version of a column: how many neighbouring codes become one, or the values of each group."""
+
+
 class Derived(_Declaration):
     """A column that is a public function of the column `of`.
 

@@ -79,6 +79,14 @@ class Recoding:
             counts = np.moveaxis(merged, 0, axis)
         return Measurement(Marginal(self.domain.project(measurement.clique), counts), measurement.variance)
 
+    def coarsen(self, name: str, level: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A coarser version of a column, from its codes to its merged codes: that of the heaviest part of each."""
+        merging = self.mergings[self.fine.index(name)]
+        order = np.argsort(merging.weight, kind="stable")
+        heaviest = np.empty(merging.size, dtype=np.int64)
+        heaviest[merging.to[order]] = level[order]  # the last one written is the heaviest
+        return np.unique(heaviest, return_inverse=True)[1].astype(np.int64)
+
     def to_dict(self) -> dict[str, Any]:
         """This recoding as JSON: only columns in which something is merged."""
         return {

@@ -3,34 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+import numpy as np
+
+from sfumato.data.domain import Domain
+from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.marginals import Marginals
+from sfumato.data.recoding import Merging, Recoding
+from sfumato.data.records import Records
 from sfumato.data.schema import Schema
-from sfumato.errors import BudgetError
+from sfumato.errors import BudgetError, MethodError
+from sfumato.measure.least_noise import LeastNoise
+from sfumato.parties.paillier import PaillierSum
 from sfumato.pipeline import Model, Recipe
 from sfumato.pipeline import run as run_recipe
-from sfumato.privacy.budget import PureDP
+from sfumato.privacy.budget import PureDP, Share
+from sfumato.privacy.entropy import Entropy
 from sfumato.privacy.holder import LocalHolder, Neighbours
 from sfumato.privacy.ledger import Ledger, Statement
 from sfumato.privacy.one_share import OneShareHolder
+from sfumato.privacy.paper_union import PaperUnion, plain_sum
+from sfumato.select.sequential_network import SequentialNetwork
+from sfumato.synthesize.ancestral import Ancestral
+
+METHOD = "dp-subn-faithful"
+"""The name under which figures of this mode are kept; it is no recipe, and no study can ask for it."""
 
 
 @dataclass(frozen=True)
 class FaithfulOutcome:
-    """What a faithful run gave, what it counts as spent by the paper's rules, and what these leave out."""
+    """What a faithful run gave, what it truly costs, and what it does not protect from.
+
+    Args:
+        model: what was learned.
+        statement: what the run cost the party that pays most, against outsiders.
+        notice: the line that every report must carry.
+        parties: what it cost each party, against outsiders; the paper says that all of them paid epsilon.
+        sent: bytes that passed between parties and curator, if sums were encrypted.
+    """
 
     model: Model
     statement: Statement
     notice: str
+    parties: dict[str, Statement] = field(default_factory=dict)
+    sent: int = 0
+
+    def accounting(self) -> dict[str, dict[str, Fraction]]:
+        """What each phase cost each party."""
+        return {name: _phases(statement) for name, statement in self.parties.items()}
+
+    def report(self) -> str:
+        """The notice, and the corrected accounting in lines."""
+        lines = [self.notice]
+        for name, phases in self.accounting().items():
+            parts = ", ".join(f"{phase} {float(cost):.6g}" for phase, cost in phases.items())
+            lines.append(f"{name}: epsilon = {float(sum(phases.values())):.6g} ({parts})")
+        return "\n".join(lines)
 
 
-def corrected_epsilon(epsilon: Fraction, parties: int) -> Fraction:
-    """What DP-SUBN provably costs its first party: three phases of epsilon / 4, and one update for each party.
+def corrected_epsilon(epsilon: Fraction, parties: int, place: int = 1) -> Fraction:
+    """What DP-SUBN provably costs a party: three phases of epsilon / 4, and one update for each party from it on.
 
-    The paper counts the updates once; but each of them releases the first party's counts again, under fresh noise.
+    The paper counts the updates once; but each of them releases the earlier parties' counts again, under fresh noise.
+    The first party (place 1) pays most, and the last one what the paper says.
     """
-    return epsilon * Fraction(3 + parties, 4)
+    return epsilon * Fraction(3 + parties - place + 1, 4)
 
 
 def notice(epsilon: Fraction, parties: int) -> str:
@@ -43,12 +82,95 @@ def notice(epsilon: Fraction, parties: int) -> str:
     )
 
 
+def refuse_network(method: str) -> None:
+    """Refuse a study that asks for this mode: it exists in one process only."""
+    if method == METHOD:
+        raise MethodError(
+            f"method {METHOD!r} gives no guarantee against participants, and a curator that relays its messages could "
+            "read exact counts; it runs in one process only: use dp-subn, which is safe on a network"
+        )
+
+
 def run(recipe: Recipe, holders: Sequence[LocalHolder], schema: Schema, budget: PureDP) -> FaithfulOutcome:
     """Run a recipe over the union of rows, with one share of noise in every answer."""
-    if not isinstance(budget, PureDP):
-        raise BudgetError("the faithful mode adds Laplace noise, as the paper does; leave delta out")
+    _check(budget)
     ledger = Ledger(budget, str(Neighbours.of(schema)))
     line = notice(budget.epsilon, len(holders))
     ledger.note("one share of noise in every answer", line)
     model = run_recipe(recipe, OneShareHolder(holders, ledger), schema, ledger)
     return FaithfulOutcome(model, ledger.statement(), line)
+
+
+def dp_subn(
+    holders: Sequence[LocalHolder],
+    schema: Schema,
+    budget: PureDP,
+    *,
+    paillier: int | None = None,
+    search: SequentialNetwork | None = None,
+    entropy: Entropy | None = None,
+) -> FaithfulOutcome:
+    """Run the paper's DP-SUBN: phases 1 to 4 with a quarter of epsilon each, as the paper counts it.
+
+    Sums have one share of noise. Updates go through the parties in turn, in the charitable reading: the curator sees
+    S_1 to S_K, and no party's own noisy counts.
+
+    Args:
+        holders: the parties' rows, in attributes of the schema, in the order of their turns.
+        schema: the public schema of all of them.
+        budget: epsilon, as the paper counts it.
+        paillier: bits of a real Paillier key, 2048 or more, with which sums are made; None adds in the clear.
+        search: phases 1 to 3, if not with the paper's settings.
+        entropy: of noise and choices; for tests.
+    """
+    _check(budget)
+    line = notice(budget.epsilon, len(holders))
+    add = PaillierSum(paillier) if paillier is not None else None
+    ledgers = [_ledger(schema, budget.epsilon, len(holders), place, line) for place in range(1, len(holders) + 1)]
+    union = PaperUnion(holders, ledgers, add or plain_sum, entropy)
+    selection = (search or SequentialNetwork())(union, Share("epsilon", budget.epsilon * Fraction(3, 4)))
+    union.stage = "parameter learning"
+    measured = LeastNoise(laplace_power=0.0)(union, selection, Share("epsilon", budget.epsilon / 4))
+    statements = {f"party-{place}": one.statement() for place, one in enumerate(ledgers, 1)}
+    for statement in statements.values():
+        statement.verify()
+    recoding = Recoding(union.domain, tuple(map(Merging.identity, union.domain.shape)))
+    model = Model(recoding, selection, measured, clipped(union.domain, measured))
+    return FaithfulOutcome(model, statements["party-1"], line, statements, add.sent if add else 0)
+
+
+def sample(outcome: FaithfulOutcome, seed: int | None = None) -> Records:
+    """Phase 5, at the curator: as many rows as the tables say, in attributes of the schema."""
+    marginals = outcome.model.marginals
+    return Ancestral()(marginals, outcome.model.selection, marginals.rows, np.random.default_rng(seed))
+
+
+def clipped(domain: Domain, measurements: Sequence[Measurement]) -> Marginals:
+    """Tables without negative cells and with one total, each for itself: the papers do not make them agree."""
+    total = max(1.0, float(np.mean([one.marginal.total for one in measurements])))
+    tables = []
+    for one in measurements:
+        kept = np.clip(np.asarray(one.marginal.counts, dtype=np.float64), 0.0, None)
+        kept = kept * (total / kept.sum()) if kept.any() else np.full(kept.shape, total / kept.size)
+        tables.append(Marginal(one.domain, kept))
+    return Marginals(domain, tuple(tables), tuple(float(one.variance) ** 0.5 for one in measurements))
+
+
+def _check(budget: PureDP) -> None:
+    if not isinstance(budget, PureDP):
+        raise BudgetError("the faithful mode adds Laplace noise, as the paper does; leave delta out")
+
+
+def _ledger(schema: Schema, epsilon: Fraction, parties: int, place: int, line: str) -> Ledger:
+    ledger = Ledger(PureDP(corrected_epsilon(epsilon, parties, place)), str(Neighbours.of(schema)))
+    ledger.note("one share of noise in every answer", line)
+    return ledger
+
+
+def _phases(statement: Statement) -> dict[str, Fraction]:
+    costs: dict[str, Fraction] = {}
+    for stage, event in statement.entries:
+        cost = statement.budget.cost(event)
+        if cost:
+            costs[stage] = costs.get(stage, Fraction(0)) + cost
+    return costs

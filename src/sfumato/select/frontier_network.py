@@ -71,7 +71,8 @@ class FrontierNetwork:
             return network_selection(holder.domain, dict.fromkeys(domain, ()))
         rest = [(1 - self.view_part) / self.rounds] * self.rounds if self.rounds else []
         viewing, *looking = share.split([self.view_part, *rest])
-        measured, excess = ask(holder, self.views.views(domain), viewing)
+        views = self.views.views(domain)
+        measured, excess = ask(holder, views, viewing, self.views.weights(domain, views, share.unit))
         evidence = Evidence(domain, measured)
         useful = Usefulness(domain.shape, evidence.rows, self.theta, self.frontier_theta)
         scale = noise_scale(holder, Share(share.unit, share.amount * Fraction(self.measure_ratio)), excess)
@@ -87,17 +88,25 @@ class FrontierNetwork:
         return network_selection(holder.domain, parents)
 
 
-def ask(holder: Holder, cliques: Sequence[Clique], share: Share) -> tuple[tuple[Measurement, ...], float]:
+def ask(
+    holder: Holder, cliques: Sequence[Clique], share: Share, weights: Sequence[float] = ()
+) -> tuple[tuple[Measurement, ...], float]:
     """Measure tables with the whole share, and say by what factor their variance is above that of the noise asked for.
 
-    The sum of variances of all cells is least if Laplace tables get parts in proportion to cells^(1/3), and Gaussian
-    ones to cells^(1/2).
+    Without weights, the sum of variances of all cells is least: Laplace tables get parts in proportion to cells^(1/3),
+    Gaussian ones to cells^(1/2).
     """
     if not cliques:
         return (), 1.0
     power = 1 / 3 if share.unit == "epsilon" else 1 / 2
-    parts = share.split([holder.domain.cells(clique) ** power for clique in cliques])
-    noises = [part.noise(holder.neighbours.marginal) for part in parts]
+    exact = [Fraction(weight) for weight in weights or [holder.domain.cells(clique) ** power for clique in cliques]]
+    total = sum(exact)
+    # There may be thousands of tables, but they have few sizes.
+    noise_of = {
+        weight: Share(share.unit, share.amount * weight / total).noise(holder.neighbours.marginal)
+        for weight in set(exact)
+    }
+    noises = [noise_of[weight] for weight in exact]
     measured = holder.measure(cliques, noises)
     return measured, measured[0].variance / noises[0].variance
 
@@ -106,7 +115,7 @@ def noise_scale(holder: Holder, share: Share, excess: float) -> Callable[[int], 
     """The scale of the noise of each table, if so many tables get equal parts of a share (for Laplace noise)."""
 
     def scale(tables: int) -> float:
-        noise = share.split([1.0] * tables)[0].noise(holder.neighbours.marginal)
+        noise = Share(share.unit, share.amount / tables).noise(holder.neighbours.marginal)
         return sqrt(excess * noise.variance / 2)
 
     return scale

@@ -7,7 +7,7 @@ share. Everything else that limits the search is public. Code and proof of the c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor
 
@@ -65,6 +65,10 @@ class GreedyNetwork:
                 f"a network with theta {self.theta}, price {self.price}, measure ratio {self.measure_ratio} and "
                 f"{self.most_candidates} candidates was asked for; all but the price must be above 0, and it not below"
             )
+
+    def with_levels(self, levels: Mapping[str, Sequence[Sequence[int]]]) -> GreedyNetwork:
+        """The same part with coarser versions of columns that may be parents."""
+        return replace(self, levels=levels)
 
     def __call__(self, holder: Holder, share: Share) -> Selection:
         """The tables of the network; those that lie inside another one are not measured again."""

@@ -8,11 +8,13 @@ smaller task of the same kind, until it is a view by itself.
 Where we depart from the paper, and why:
 
 - Places are counted from 0; the paper takes indices that start at 1 modulo n.
-- The error of a design is its number of cells times the square of its number of views, since every view gets an equal
-  part of the budget. The paper forgets the square, has a wrong number of cells for lines (equation 6), and lets each
-  row choose by its own cells alone. Here each task keeps all designs that can be a part of the best (see `_corners`).
-- A pair's table is a sum over its view and has the whole error of the view. What counts are tables of pairs, so the
-  cells of a view count once for each pair in it.
+- With equal parts of the budget, the error of a design is its number of cells times the square of its number of views.
+  The paper forgets the square, has a wrong number of cells for lines (equation 6), and lets each row choose by its own
+  cells alone. Here each task keeps all designs that can be a part of the best (see `_corners`).
+- Parts need not be equal. A pair's table is a sum over its view and has the whole error of the view, so the error of
+  all tables of pairs is the sum of e_v / epsilon_v², where e_v is the pairs times the cells of view v. It is least for
+  epsilon_v in proportion to the cube root of e_v, and the best design has the least sum of these roots. (For Gaussian
+  noise it would be square roots; parts follow this, the design does not.)
 - Views are limited by cells and not by binary columns. Columns are laid out by falling size: a line has one column of
   each row, so that the largest columns meet only in views of their own.
 - Lines with fewer than two columns, which the last row leaves when it is short, are dropped.
@@ -34,6 +36,7 @@ from sfumato.errors import MethodError
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 
+Array = NDArray[np.float64] | NDArray[np.int64]
 Sizes = tuple[int, ...]
 Places = tuple[int, ...]
 
@@ -45,20 +48,24 @@ class Limits:
     Args:
         cells: how many cells a view of three or more columns may have.
         most_cells: how many cells a pair of columns may have; pairs with more are in no view.
-        by_pairs: whether the error of a view counts once for every pair in it, or once.
+        equal: whether all views get the same part of the budget.
     """
 
     cells: int
     most_cells: int
-    by_pairs: bool
+    equal: bool
 
     def of(self, columns: int) -> int:
         """How many cells a view of so many columns may have."""
         return self.cells if columns > 2 else max(self.cells, self.most_cells)
 
-    def error(self, cells: NDArray[np.int64], columns: NDArray[np.int64]) -> int:
-        """The sum of squared errors of views, in units of the variance of the noise."""
-        return int((cells * (columns * (columns - 1) // 2 if self.by_pairs else 1)).sum())
+    def error(self, cells: Array, columns: Array) -> float:
+        """What views add to the error of a design: their cells, or the cube roots of pairs times cells."""
+        return float(cells.sum() if self.equal else np.cbrt(cells * columns * (columns - 1) / 2).sum())
+
+    def total(self, tree: Tree) -> float:
+        """What is to be least: the squared error of a design, up to a factor, or its cube root."""
+        return tree.views**2 * tree.error if self.equal else tree.error
 
 
 @dataclass(frozen=True)
@@ -72,13 +79,13 @@ class NonOverlapping:
     Args:
         cells: how many cells a view of three or more columns may have.
         most_cells: pairs of columns with more cells than this are left out.
-        by_pairs: whether the design has the least error in all tables of two columns, or, as the paper wants, in the
-            views. On 52 binary columns the first has 4.8 times less error in tables of two columns.
+        equal: whether all views get the same part of the budget and the sum of their errors shall be least, as in the
+            paper. Otherwise parts and design are such that the error of all tables of two columns is least.
     """
 
     cells: int = 4096
     most_cells: int = 100_000
-    by_pairs: bool = True
+    equal: bool = False
 
     def __post_init__(self) -> None:
         for name in ("cells", "most_cells"):
@@ -89,7 +96,16 @@ class NonOverlapping:
         """The views; the share is not touched."""
         views = self.views(holder.domain)
         holder.note(f"choose {len(views)} views that hold every pair of columns once", "sizes of columns are public")
-        return Selection(views)
+        return Selection(views, weights=self.weights(holder.domain, views, share.unit))
+
+    def weights(self, domain: Domain, views: Sequence[Clique], unit: str) -> tuple[float, ...]:
+        """The parts that views get of a budget in epsilon or rho."""
+        if self.equal:
+            return (1.0,) * len(views)
+        power = 1 / 3 if unit == "epsilon" else 1 / 2
+        counts = [sum(domain[name] > 1 for name in view) for view in views]
+        pairs = [max(1, count * (count - 1) // 2) for count in counts]
+        return tuple(float((domain.cells(view) * many) ** power) for view, many in zip(views, pairs, strict=True))
 
     def views(self, domain: Domain) -> tuple[Clique, ...]:
         """Views of a domain that hold every pair of columns within `most_cells` once; none lies inside another."""
@@ -98,7 +114,7 @@ class NonOverlapping:
         if not names:
             return (domain.names,) if len(domain) else ()
         sizes = tuple(domain[name] for name in names)
-        limits = Limits(self.cells, self.most_cells, self.by_pairs)
+        limits = Limits(self.cells, self.most_cells, self.equal)
         laid_out = best_design(sizes, limits).lay_out(range(len(names)))
         found = [view for view in laid_out if prod(sizes[place] for place in view) <= limits.of(len(view))]
         held = {place for view in found for place in view}
@@ -110,11 +126,11 @@ class NonOverlapping:
 class Tree:
     """A node of the parameters of a design: all columns in one view, or rows of `prime` columns with lines across.
 
-    `error` is the sum over views of their cells, or of pairs times cells; with noise of variance v it is in units of v.
+    `error` is what `Limits.error` says of all its views.
     """
 
     views: int
-    error: int
+    error: float
     prime: int = 0
     rows: tuple[Tree, ...] = ()
 
@@ -133,13 +149,13 @@ class Tree:
 
 
 def best_design(sizes: Sizes, limits: Limits) -> Tree:
-    """The design with the least sum of squared errors, views² * error, over all trees of parameters.
+    """The design with the least sum of squared errors over all trees of parameters.
 
     Args:
         sizes: of the columns, in falling order.
         limits: on the cells of views, and what counts as their error.
     """
-    return min(_front(sizes, limits), key=lambda tree: tree.views**2 * tree.error)
+    return min(_front(sizes, limits), key=limits.total)
 
 
 @lru_cache(maxsize=4096)
@@ -148,7 +164,7 @@ def _front(sizes: Sizes, limits: Limits) -> tuple[Tree, ...]:
     found = []
     if len(sizes) <= 2 or prod(sizes) <= limits.cells:
         counts = len(sizes) > 1 and prod(sizes) <= limits.of(len(sizes))
-        found.append(Tree(1, limits.error(np.array([prod(sizes)]), np.array([len(sizes)]))) if counts else Tree(0, 0))
+        found.append(Tree(1, limits.error(np.array([prod(sizes)]), np.array([len(sizes)]))) if counts else Tree(0, 0.0))
     for prime in _primes(isqrt(len(sizes) - 1) + 1, len(sizes) - 1) if len(sizes) > 2 else ():
         rows = _rows(sizes, prime)
         lines = _line_error(rows, prime, limits)
@@ -170,7 +186,7 @@ def _corners(designs: Iterable[Tree]) -> list[Tree]:
     """The corners of the convex hull of (views, error) that no other design beats in both.
 
     No other design can be best, nor be a part of the best: views² * error is quasi-concave, so that its least value
-    over a hull is at a corner, and a corner of a sum of sets is a sum of corners.
+    over a hull is at a corner, and a corner of a sum of sets is a sum of corners. The least error is at a corner too.
     """
     kept: list[Tree] = []
     for tree in sorted(designs, key=lambda tree: (tree.views, tree.error)):
@@ -188,7 +204,7 @@ def _above(left: Tree, middle: Tree, right: Tree) -> bool:
     return (middle.error - left.error) * run >= rise * (middle.views - left.views)
 
 
-def _line_error(rows: Sequence[Sizes], prime: int, limits: Limits) -> tuple[int, int] | None:
+def _line_error(rows: Sequence[Sizes], prime: int, limits: Limits) -> tuple[int, float] | None:
     """Number and error of the lines of two or more columns; None if one of three or more has too many cells.
 
     A line of two columns that has too many is left out: the two cannot be measured together.
@@ -202,7 +218,7 @@ def _line_error(rows: Sequence[Sizes], prime: int, limits: Limits) -> tuple[int,
     if (cells[columns > 2] > limits.cells).any():
         return None
     kept = (columns > 1) & (cells <= limits.of(2))
-    return int(kept.sum()), limits.error(cells[kept].astype(np.int64), columns[kept])
+    return int(kept.sum()), limits.error(cells[kept], columns[kept])
 
 
 @lru_cache(maxsize=256)

@@ -63,7 +63,7 @@ class SequentialNetwork:
         seed: of the first column, and of the sets that are left out; public.
     """
 
-    views: NonOverlapping = field(default_factory=lambda: NonOverlapping(by_pairs=False))
+    views: NonOverlapping = field(default_factory=lambda: NonOverlapping(equal=True))
     measure_ratio: float = 1 / 3
     theta: float = 6.0
     frontier_theta: float = 2.0
@@ -76,7 +76,8 @@ class SequentialNetwork:
         if len(domain) < 2:
             return network_selection(union.domain, dict.fromkeys(domain, ()))
         phase = Share(share.unit, share.amount / 3)
-        measured, excess = ask(union, self.views.views(domain), phase)
+        views = self.views.views(domain)
+        measured, excess = ask(union, views, phase, self.views.weights(domain, views, share.unit))
         evidence = Evidence(domain, measured)
         gain = Gain("I", shrink=False)
         information = gain.pairs(evidence)
