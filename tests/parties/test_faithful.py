@@ -1,5 +1,6 @@
 """The paper's mechanism: right for outsiders, and broken by any of its own participants."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -7,14 +8,20 @@ import pytest
 
 from helpers_entropy import ScriptedEntropy
 from helpers_parties import DOMAIN, SCHEMA, holders_of, rows_of, split
+from sfumato.data.selection import Selection
+from sfumato.encode.rare_values import RareValues
 from sfumato.errors import BudgetError, MethodError
-from sfumato.parties import faithful
+from sfumato.parties import faithful, local
 from sfumato.pipeline import Group
 from sfumato.privacy.budget import ApproxDP, PureDP
-from sfumato.privacy.events import Free, Laplace
+from sfumato.privacy.events import Choice, Free, Laplace, Noisy
+from sfumato.privacy.holder import LocalHolder
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.one_share import OneShareHolder
+from sfumato.privacy.paper_union import PaperUnion
+from sfumato.privacy.party_holder import draw_share
 from sfumato.recipes import RECIPES
+from sfumato.reconcile.consistency import ConsistentNormSub
 
 ROWS = rows_of()
 TABLES = [("a", "b"), ("c", "d"), ("b", "c"), ("a", "d")]
@@ -64,3 +71,122 @@ def test_every_faithful_run_says_what_it_is():
     assert "1.5, not 1" in outcome.notice
     with pytest.raises(BudgetError, match="leave delta out"):
         faithful.run(RECIPES["dpsyn"], holders_of(split(ROWS, 2)), SCHEMA, ApproxDP(1, "1e-6"))
+
+
+def ledgers(parties):
+    return [Ledger(PureDP(4), "a row") for _ in range(parties)]
+
+
+def curious(published, own):
+    """Tables without a party's own noise, and whether they have one total: how it knows that no noise is left."""
+    cleaned = [table - noise.reshape(table.shape) for table, noise in zip(published, own, strict=True)]
+    return cleaned, len({int(table.sum()) for table in cleaned}) == 1
+
+
+def test_the_last_party_of_an_update_takes_the_noise_off_every_time():
+    union = PaperUnion(holders_of(split(ROWS, 3)), ledgers(3), entropy=ScriptedEntropy(4))
+    for count in (2, 3):
+        first = union.first(count)
+        published = [one.marginal.counts for one in first.measure(TABLES[:2], [Laplace(Fraction(20))] * 2)]
+        cleaned, recognised = curious(published, first.own_noise(count - 1))
+        together = ROWS.take(np.arange(len(ROWS) * count // 3))
+        assert recognised
+        assert all((one == together.project(clique).counts).all() for one, clique in zip(cleaned, TABLES, strict=False))
+
+
+def hardened_answer(seed):
+    """What a hardened study of three parties publishes, and what its first party knows of the noise: its own share."""
+    noise, published = Laplace(Fraction(20)), []
+
+    def select(holder, share):
+        published.extend(one.marginal.counts for one in holder.measure(TABLES, [noise] * 4))
+        return Selection(TABLES)
+
+    recipe = replace(RECIPES["dpview"], encode=RareValues(sigmas=None), select=select, reconcile=ConsistentNormSub())
+    first, *others = holders_of(split(ROWS, 3))
+    first = LocalHolder(split(ROWS, 3)[0], first.neighbours, Ledger(PureDP(1), "a row"), ScriptedEntropy(seed))
+    local.run(recipe, [first, *others], SCHEMA, PureDP(1))
+    replayed = ScriptedEntropy(seed)
+    return published, [draw_share(noise, 2, table.size, replayed) for table in published]
+
+
+def test_the_same_curious_party_fails_in_hardened_mode():
+    exact = [ROWS.project(clique).counts for clique in TABLES]
+    left = []
+    for seed in range(40):
+        published, own = hardened_answer(seed)
+        cleaned, recognised = curious(published, own)
+        assert not recognised
+        left += [(one - table).ravel() for one, table in zip(cleaned, exact, strict=True)]
+    # What the party cannot take off is the whole noise that the ledgers say: the shares of the two others.
+    assert np.concatenate(left).var() == pytest.approx(Laplace(Fraction(20)).variance, rel=0.15)
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+def test_dp_subn_charges_every_party_for_all_that_its_rows_are_in(parties):
+    epsilon = Fraction(8)
+    outcome = faithful.dp_subn(holders_of(split(ROWS, parties)), SCHEMA, PureDP(epsilon))
+    quarter = epsilon / 4
+    for place, phases in enumerate(outcome.accounting().values(), 1):
+        assert [phase for phase in phases if phase.startswith("update")] == [
+            f"update by party {turn}" for turn in range(place, parties + 1)
+        ]
+        assert all(0.99 * quarter < cost <= quarter for cost in phases.values())
+        # Of four columns each of three parties starts one, and the first of all is drawn at random: it costs nothing.
+        assert len(phases) == 3 + parties - place + 1 - (parties == 3 and place == 1)
+    assert outcome.parties[f"party-{parties}"].spent == pytest.approx(float(epsilon), rel=1e-2)
+    assert outcome.statement is outcome.parties["party-1"]
+    report = outcome.report()
+    assert report.startswith("NO GUARANTEE AGAINST PARTICIPANTS")
+    assert "structure initialization 2" in report
+    assert len(report.splitlines()) == 1 + parties
+
+
+def test_parties_choose_in_turn_and_only_the_chooser_pays():
+    outcome = faithful.dp_subn(holders_of(split(ROWS, 2)), SCHEMA, PureDP(8))
+    events = [[event for _, event in one.entries] for one in outcome.parties.values()]
+    picks = [sum(isinstance(event, Choice) for event in one) for one in events]
+    assert picks == [1, 2]  # of four columns, the first is drawn at random and counts as one of the first party's two
+    assert all(any(isinstance(event, Noisy) for event in one) for one in events)
+
+
+def test_dp_subn_finds_the_dependences_and_draws_rows():
+    outcome = faithful.dp_subn(holders_of(split(ROWS, 3)), SCHEMA, PureDP(40))
+    rows = faithful.sample(outcome, seed=1)
+    assert abs(len(rows) - len(ROWS)) < 20
+    for pair in (("a", "b"), ("c", "d")):
+        exact, drawn = ROWS.project(pair).counts, rows.project(pair).counts
+        assert np.abs(exact / exact.sum() - drawn / drawn.sum()).sum() / 2 < 0.1
+
+
+def test_tables_without_any_rows_left_are_even():
+    empty = ROWS.take(np.arange(0))
+    outcome = faithful.dp_subn(holders_of([empty] * 2), SCHEMA, PureDP("0.01"))
+    assert all((table.counts >= 0).all() for table in outcome.model.marginals.tables)
+    totals = [table.total for table in outcome.model.marginals.tables]
+    assert totals == pytest.approx([totals[0]] * len(totals))
+
+
+def test_sums_under_encryption_are_the_same_and_are_counted():
+    small = PaperUnion(holders_of(split(ROWS, 2)), ledgers(2), entropy=ScriptedEntropy(9))
+    secret = PaperUnion(holders_of(split(ROWS, 2)), ledgers(2), faithful.PaillierSum(2048), ScriptedEntropy(9))
+    for union in (small, secret):
+        union.kept = union.measure([("a", "b")], [Laplace(Fraction(3))])[0].marginal.counts
+    assert (small.kept == secret.kept).all()
+    with pytest.raises(MethodError, match="2048 or more"):
+        faithful.dp_subn(holders_of(split(ROWS, 2)), SCHEMA, PureDP(1), paillier=1024)
+
+
+def test_the_union_in_other_codes_charges_the_same_ledgers():
+    books = ledgers(2)
+    union = PaperUnion(holders_of(split(ROWS, 2)), books).through(Group(DOMAIN.project(("a", "b"))))
+    union.measure([("a",)], [Laplace(Fraction(2))])
+    assert [book.left for book in books] == [Fraction(7, 2)] * 2
+
+
+def test_a_study_of_this_mode_is_refused():
+    with pytest.raises(MethodError, match="one process only"):
+        faithful.refuse_network(faithful.METHOD)
+    faithful.refuse_network("dp-subn")
+    with pytest.raises(BudgetError, match="leave delta out"):
+        faithful.dp_subn(holders_of(split(ROWS, 2)), SCHEMA, ApproxDP(1, "1e-6"))

@@ -88,7 +88,8 @@ class SequentialNetwork:
         parents = start_in_turn(union.parties, domain, cells, phase.amount, self.most_sets, self.seed)
         for count in range(1, len(union.parties) + 1):
             frontier = search_frontier(domain, parents, information, wide)
-            latest = Evidence(domain, ask(union.first(count), largest(domain, frontier), phase)[0])
+            tables = largest(domain, frontier)
+            latest = Evidence(domain, ask(union.first(count), tables, phase, [1.0] * len(tables))[0])
             parents = {column: best_parents(latest, gain, column, frontier[column], cells) for column in frontier}
         return network_selection(union.domain, parents)
 
