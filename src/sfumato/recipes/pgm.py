@@ -33,4 +33,5 @@ PGM = Recipe(
     measure=GaussianTables(),
     reconcile=ConsistentNormSub(),
     synthesize=Graphical(limit=1_000_000),
+    takes_views=True,
 )

@@ -16,7 +16,7 @@ from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from sfumato.select.chains import Layout
 
@@ -67,7 +67,7 @@ def _mass_above(table: NDArray[np.float64], threshold: float) -> float:
 
 def _gaussian_tables(codes: int, most: int) -> Iterator[NDArray[np.float64]]:
     """For 1, 2, … `most` columns: the mass of all cells whose probability is exp(-STEP · place), for every place."""
-    edges = norm.cdf(np.linspace(-RANGE, RANGE, codes + 1))
+    edges = ndtr(np.linspace(-RANGE, RANGE, codes + 1))
     cells = np.diff(edges) / (edges[-1] - edges[0])
     column = np.bincount(np.rint(-np.log(cells) / STEP).astype(np.int64), weights=cells)
     table = np.ones(1)
