@@ -113,13 +113,13 @@ def hardened_answer(seed):
 def test_the_same_curious_party_fails_in_hardened_mode():
     exact = [ROWS.project(clique).counts for clique in TABLES]
     left = []
-    for seed in range(40):
+    for seed in range(25):
         published, own = hardened_answer(seed)
         cleaned, recognised = curious(published, own)
         assert not recognised
         left += [(one - table).ravel() for one, table in zip(cleaned, exact, strict=True)]
     # What the party cannot take off is the whole noise that the ledgers say: the shares of the two others.
-    assert np.concatenate(left).var() == pytest.approx(Laplace(Fraction(20)).variance, rel=0.15)
+    assert np.concatenate(left).var() == pytest.approx(Laplace(Fraction(20)).variance, rel=0.2)
 
 
 @pytest.mark.parametrize("parties", [2, 3])

@@ -67,7 +67,7 @@ class SequentialNetwork:
     measure_ratio: float = 1 / 3
     theta: float = 6.0
     frontier_theta: float = 2.0
-    most_sets: int = 50
+    most_sets: int = 10
     seed: int = 0
 
     def __call__(self, union: Union, share: Share) -> Selection:
@@ -109,14 +109,10 @@ def start_in_turn(
         end = len(domain) if turn == len(parties) else turn * each
         picks = end - len(parents)
         for _ in range(picks):
-            families = [
-                Family(column, one)
-                for column in domain
-                if column not in parents
-                for one in maximal_sets(
-                    [[(name, domain[name])] for name in parents], int(cells) // domain[column], most_sets, rng
-                )
-            ]
+            options = [[(name, domain[name])] for name in parents]
+            rooms = {column: max(1, int(cells) // domain[column]) for column in domain if column not in parents}
+            sets = {room: maximal_sets(options, room, most_sets, rng) for room in sorted(set(rooms.values()))}
+            families = [Family(column, one) for column, room in rooms.items() for one in sets[room]]
             chosen = families[party.choose(families, score_named("I"), epsilon / picks, [0] * len(families))]
             parents[chosen.column] = chosen.parents
     return parents
