@@ -13,8 +13,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from time import process_time
 
@@ -24,9 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from sfumato import tables
+from sfumato.bench.floors import INDEPENDENT
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
-from sfumato.data.selection import Selection
 from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import take_in
@@ -34,12 +32,6 @@ from sfumato.pipeline import Recipe, run
 from sfumato.privacy.budget import ApproxDP
 from sfumato.recipes.privsyn import PRIVSYN
 
-INDEPENDENT = replace(
-    PRIVSYN,
-    name="independent columns",
-    shares={"encode": Fraction(1), "select": Fraction(0), "measure": Fraction(0)},
-    select=lambda holder, share: Selection(()),
-)
 DELTA = "1e-9"
 
 

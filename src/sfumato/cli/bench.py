@@ -11,7 +11,7 @@ from sfumato.bench.results import Result
 from sfumato.bench.runner import RESULTS, Plan
 from sfumato.bench.runner import bench as run_bench
 from sfumato.bench.writing import write
-from sfumato.cli.console import JsonOption, explained, out, print_json
+from sfumato.cli.console import JsonOption, err, explained, out, print_json
 
 
 @explained
@@ -29,7 +29,11 @@ def bench(
 ) -> None:
     """Run methods side by side, each run in a process of its own; continue where an earlier bench stopped."""
     plan = Plan(data, _names(sets), _names(methods), _names(epsilons), delta, repeats, time_limit, rivals)
-    results = run_bench(plan, out_folder, lambda result: None if as_json else _show(result))
+    try:
+        results = run_bench(plan, out_folder, lambda result: None if as_json else _show(result))
+    except KeyboardInterrupt:
+        err.print(f"interrupted; the runs that ended are kept in {out_folder / RESULTS}: the same command goes on")
+        raise typer.Exit(130) from None
     write(results, out_folder)
     troubles = sum(result.status != "done" for result in results)
     if as_json:

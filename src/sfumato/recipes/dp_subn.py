@@ -12,7 +12,7 @@ paper, and why:
 - The score is R instead of mutual information, corrected for what noise adds to it, and tables have a price for their
   noise (see `Gain`).
 - Views and frontiers are limited by cells, not by binary columns (see `NonOverlapping`, `Frontier` and `Usefulness`).
-  Views of at most 512 cells have 15 % more squared error on 52 binary columns than the best ones, and 37 % of the bytes.
+  On 52 binary columns, views of at most 512 cells have 15 % more squared error than the best, and 37 % of the cells.
 - Tables are made to agree by weighted consistency and norm-sub, and rows are drawn with controlled rounding.
 """
 
