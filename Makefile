@@ -11,7 +11,7 @@ demo: .venv/installed
 	$(BIN)/sfumato demo --out demo-release
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: .venv/tools
 	$(BIN)/ruff format --check

@@ -19,8 +19,8 @@ All is pure epsilon but `privsyn`, which has delta = 1e-9 beside it. Noise is ne
 import argparse
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import combinations, pairwise
 from math import comb
@@ -30,9 +30,9 @@ from time import process_time
 import numpy as np
 import pyarrow as pa
 
+from parties_systems import SYSTEMS, with_views
 from sfumato import tables
 from sfumato.data.attributes import Attributes
-from sfumato.data.records import Records
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
@@ -40,22 +40,16 @@ from sfumato.evaluate.tasks import Task, task_scores
 from sfumato.fitting import take_in
 from sfumato.measure.allocation import measure_tables
 from sfumato.parties import faithful, local
-from sfumato.parties.independent import appended, independent
 from sfumato.parties.party import Summary
-from sfumato.pipeline import Recipe
-from sfumato.privacy.budget import ApproxDP, PureDP, Share
+from sfumato.privacy.budget import PureDP, Share
 from sfumato.recipes.dp_ccbn import DP_CCBN
 from sfumato.recipes.dp_subn import DP_SUBN
-from sfumato.recipes.dpview import DPVIEW
-from sfumato.recipes.privsyn import PRIVSYN
 from sfumato.reconcile.consistency import ConsistentNormSub
 from sfumato.select.covering import Covering
 from sfumato.select.non_overlapping import NonOverlapping
-from sfumato.synthesize.joining import joined
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
 PARTIES = (2, 3, 5, 10)
-DELTA = "1e-9"
 ADVANCED = frozenset(range(10, 16))
 """Codes of education from an associate degree on."""
 TASKS = (
@@ -63,7 +57,6 @@ TASKS = (
     Task("income", "income", frozenset({1})),
 )
 Values = dict[str, float]
-Synthesize = Callable[[list[pa.Table], Schema, str], Records]
 
 
 @dataclass(frozen=True)
@@ -78,75 +71,12 @@ class Job:
     repeat: int = 0
 
 
-def with_rounds(rounds: int) -> Recipe:
-    """Our DP-SUBN with so many joint frontier rounds."""
-    return replace(DP_SUBN, name=f"dp-subn, {rounds} rounds", select=replace(DP_SUBN.select, rounds=rounds))
-
-
-def small_views(cells: int) -> Recipe:
-    """Our DP-SUBN with views of at most so many cells: less to send."""
-    return replace(DP_SUBN, select=replace(DP_SUBN.select, views=NonOverlapping(cells=cells)))
-
-
-def federated(recipe: Recipe, delta: str | None = None) -> Synthesize:
-    """A recipe over a federation."""
-
-    def synthesize(parts: list[pa.Table], schema: Schema, epsilon: str) -> Records:
-        budget = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
-        holders = [take_in(part, schema, budget)[0] for part in parts]
-        model = local.run(recipe, holders, schema, budget).model
-        rng = np.random.default_rng()
-        made = joined(recipe.synthesize, model.marginals, model.selection, model.marginals.rows, rng)
-        return Attributes(schema).decode(model.recoding.decode(made, rng))
-
-    return synthesize
-
-
-def as_published(parts: list[pa.Table], schema: Schema, epsilon: str) -> Records:
-    """The paper's DP-SUBN, with epsilon as the paper counts it."""
-    return _faithful(parts, schema, PureDP(epsilon))
-
-
-def at_true_cost(parts: list[pa.Table], schema: Schema, epsilon: str) -> Records:
-    """The paper's DP-SUBN with a budget so much smaller that its first party pays epsilon in truth."""
-    exact = PureDP(epsilon).epsilon
-    return _faithful(parts, schema, PureDP(exact**2 / faithful.corrected_epsilon(exact, len(parts))))
-
-
-def _faithful(parts: list[pa.Table], schema: Schema, budget: PureDP) -> Records:
-    holders = [take_in(part, schema, budget)[0] for part in parts]
-    return Attributes(schema).decode(faithful.sample(faithful.dp_subn(holders, schema, budget)))
-
-
-def on_their_own(parts: list[pa.Table], schema: Schema, epsilon: str) -> Records:
-    """PrivBayes at every party."""
-    return SchemaCodec(schema).encode(appended(independent(parts, schema, epsilon=epsilon)))
-
-
-def the_rows_themselves(parts: list[pa.Table], schema: Schema, epsilon: str) -> Records:
-    """A bootstrap sample of the real rows: the floor."""
-    real = SchemaCodec(schema).encode(pa.concat_tables(parts))
-    return real.take(np.random.default_rng().integers(0, len(real), len(real)))
-
-
-SYSTEMS: dict[str, Synthesize] = {
-    "dp-subn, faithful": as_published,
-    "dp-subn, faithful, true cost": at_true_cost,
-    "dp-subn": federated(DP_SUBN),
-    "dp-subn, 0 rounds": federated(with_rounds(0)),
-    "dp-subn, 2 rounds": federated(with_rounds(2)),
-    "dp-ccbn": federated(DP_CCBN),
-    "independent": on_their_own,
-    "privsyn": federated(PRIVSYN, DELTA),
-    "dpview": federated(DPVIEW),
-    "resampled": the_rows_themselves,
-}
 DESIGNS = {
-    "nocd": NonOverlapping(),
+    "nocd": DP_SUBN.select.views,
     "nocd, equal parts": NonOverlapping(equal=True),
     "priview": Covering(strength=2),
 }
-TRAFFIC = {"dp-subn": DP_SUBN, "dp-subn, views of 1024": small_views(1024), "dp-ccbn": DP_CCBN}
+TRAFFIC = {"dp-subn": DP_SUBN, "dp-subn, views of 4096": with_views(4096), "dp-ccbn": DP_CCBN}
 ON_DIGITS = ("dp-subn, faithful", "dp-subn", "dp-ccbn", "independent")
 
 
@@ -164,12 +94,13 @@ def jobs(repeats: int) -> Iterator[Job]:
                 if parties != 3:
                     yield Job("figure5", system, parties, "0.4", repeat=repeat)
         for coding in ("digits", "columns"):
-            for epsilon in EPSILONS:
+            for epsilon in EPSILONS if not repeat else ():
                 for system in DESIGNS:
-                    yield Job("figure7", system, 1, epsilon, coding, repeat)
+                    yield Job("figure7", system, 1, epsilon, coding)
     for epsilon in ("0.2", "0.8"):
         for system in ON_DIGITS:
-            yield Job("figure4", system, 3, epsilon, "digits")
+            if system != "dp-ccbn" or epsilon == "0.8":
+                yield Job("figure4", system, 3, epsilon, "digits")
 
 
 @cache

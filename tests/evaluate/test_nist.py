@@ -9,7 +9,7 @@ from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
 from sfumato.errors import MethodError, ModelTooLarge, SchemaError
-from sfumato.evaluate import nist
+from sfumato.evaluate import marginals
 from sfumato.evaluate.nist import (
     WageColumns,
     density_score,
@@ -66,7 +66,7 @@ class TestDensity:
         domain = Domain({"a": 5, "b": 6, "c": 7})
         one, two = (rows(domain, *(rng.integers(0, size, n) for size in domain.shape)) for n in (300, 200))
         dense = density_score(one, two)
-        monkeypatch.setattr(nist, "DENSE_CELLS", 100)
+        monkeypatch.setattr(marginals, "DENSE_CELLS", 100)
         assert density_score(one, two) == pytest.approx(dense)
         with pytest.raises(ModelTooLarge, match="at most 100 are allowed"):
             density_score(one.project("abc"), two)

@@ -9,6 +9,7 @@ import pytest
 from helpers_entropy import ScriptedEntropy
 from helpers_parties import DOMAIN, SCHEMA, holders_of, rows_of, split
 from sfumato.data.selection import Selection
+from sfumato.encode.codec import SchemaCodec
 from sfumato.encode.rare_values import RareValues
 from sfumato.errors import BudgetError, MethodError
 from sfumato.parties import faithful, local
@@ -190,3 +191,12 @@ def test_a_study_of_this_mode_is_refused():
     faithful.refuse_network("dp-subn")
     with pytest.raises(BudgetError, match="leave delta out"):
         faithful.dp_subn(holders_of(split(ROWS, 2)), SCHEMA, ApproxDP(1, "1e-6"))
+
+
+def test_tables_become_one_table_and_a_report():
+    table = SchemaCodec(SCHEMA).decode(ROWS, np.random.default_rng(0))
+    parts = [table.slice(0, 400), table.slice(400)]
+    made, outcome = faithful.synthesize(parts, SCHEMA, epsilon=10, seed=1)
+    assert made.column_names == table.column_names
+    assert abs(made.num_rows - table.num_rows) < 60
+    assert "12.5, not 10" in outcome.report()

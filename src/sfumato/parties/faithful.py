@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from sfumato.data.attributes import Attributes
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Merging, Recoding
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
+from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import BudgetError, MethodError
+from sfumato.fitting import check_observed, take_in
 from sfumato.measure.least_noise import LeastNoise
 from sfumato.parties.paillier import PaillierSum
 from sfumato.pipeline import Model, Recipe
@@ -137,6 +142,33 @@ def dp_subn(
     recoding = Recoding(union.domain, tuple(map(Merging.identity, union.domain.shape)))
     model = Model(recoding, selection, measured, clipped(union.domain, measured))
     return FaithfulOutcome(model, statements["party-1"], line, statements, add.sent if add else 0)
+
+
+def synthesize(
+    parts: Sequence[Any],
+    schema: Schema,
+    *,
+    epsilon: float | str,
+    paillier: int | None = None,
+    seed: int | None = None,
+    accept_observed_domain: bool = False,
+) -> tuple[pa.Table, FaithfulOutcome]:
+    """Run the paper's DP-SUBN on tables of many parties; a synthetic table, and an outcome whose report must be read.
+
+    Args:
+        parts: the table of each party, as `fit` takes it.
+        schema: the public schema that all have.
+        epsilon: the budget, as the paper counts it.
+        paillier: bits of a real Paillier key, 2048 or more; None adds in the clear.
+        seed: of the synthesis.
+        accept_observed_domain: say that the parts of the schema which were taken from the data may be public.
+    """
+    check_observed(schema, accept_observed_domain)
+    budget = PureDP(epsilon)
+    holders = [take_in(part, schema, budget)[0] for part in parts]
+    outcome = dp_subn(holders, schema, budget, paillier=paillier)
+    rows = Attributes(schema).decode(sample(outcome, seed))
+    return SchemaCodec(schema).decode(rows, np.random.default_rng(seed)), outcome
 
 
 def sample(outcome: FaithfulOutcome, seed: int | None = None) -> Records:

@@ -37,7 +37,8 @@ class Share:
         exact = [Fraction(weight) for weight in weights]
         if not exact or min(exact) <= 0:
             raise BudgetError("a share can only be split by positive weights; give at least one")
-        return tuple(Share(self.unit, self.amount * weight / sum(exact)) for weight in exact)
+        whole = sum(exact)
+        return tuple(Share(self.unit, self.amount * weight / whole) for weight in exact)
 
     def noise(self, sensitivity: Sensitivity) -> Noise:
         """The least noise that this share pays for: Laplace for an amount of epsilon, Gaussian for one of rho."""

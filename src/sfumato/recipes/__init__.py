@@ -2,6 +2,8 @@
 
 from sfumato.errors import MethodError
 from sfumato.pipeline import Recipe, Synthesize
+from sfumato.recipes.dp_ccbn import DP_CCBN
+from sfumato.recipes.dp_subn import DP_SUBN
 from sfumato.recipes.dpsyn import DPSYN
 from sfumato.recipes.dpview import DPVIEW, DPVIEW_PLUS
 from sfumato.recipes.pgm import PGM
@@ -14,7 +16,7 @@ from sfumato.synthesize.min_cost_flow import MinCostFlow
 from sfumato.synthesize.sorted_views import SortedViews
 
 RECIPES: dict[str, Recipe] = {
-    recipe.name: recipe for recipe in (PRIVSYN, DPVIEW, DPVIEW_PLUS, PRIVIEW, DPSYN, PRIVBAYES, PGM)
+    recipe.name: recipe for recipe in (PRIVSYN, DPVIEW, DPVIEW_PLUS, PRIVIEW, DPSYN, PRIVBAYES, PGM, DP_SUBN, DP_CCBN)
 }
 
 SYNTHESIZERS: dict[str, Synthesize] = {
