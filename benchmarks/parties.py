@@ -77,7 +77,7 @@ DESIGNS = {
     "priview": Covering(strength=2),
 }
 TRAFFIC = {"dp-subn": DP_SUBN, "dp-subn, views of 4096": with_views(4096), "dp-ccbn": DP_CCBN}
-ON_DIGITS = ("dp-subn, faithful", "dp-subn", "dp-ccbn", "independent")
+ON_DIGITS = ("dp-subn, faithful", "dp-subn", "dp-ccbn, faithful", "dp-ccbn", "independent, faithful", "independent")
 
 
 def jobs(repeats: int) -> Iterator[Job]:
@@ -97,10 +97,9 @@ def jobs(repeats: int) -> Iterator[Job]:
             for epsilon in EPSILONS if not repeat else ():
                 for system in DESIGNS:
                     yield Job("figure7", system, 1, epsilon, coding)
-    for epsilon in ("0.2", "0.8"):
+    for epsilon in EPSILONS:
         for system in ON_DIGITS:
-            if system != "dp-ccbn" or epsilon == "0.8":
-                yield Job("figure4", system, 3, epsilon, "digits")
+            yield Job("figure4", system, 3, epsilon, "digits")
 
 
 @cache

@@ -8,34 +8,59 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.attributes import Attributes
+from sfumato.data.marginal import Measurement
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
+from sfumato.data.selection import Selection
 from sfumato.encode.codec import SchemaCodec
 from sfumato.fitting import take_in
 from sfumato.measure.laplace import LaplaceTables
+from sfumato.measure.least_noise import LeastNoise
 from sfumato.measure.leveled import LeveledTables
 from sfumato.parties import faithful, local
 from sfumato.parties.independent import appended, independent
 from sfumato.pipeline import Model, Recipe
 from sfumato.pipeline import run as run_recipe
-from sfumato.privacy.budget import ApproxDP, PureDP
+from sfumato.privacy.budget import ApproxDP, PureDP, Share
+from sfumato.privacy.holder import Holder
 from sfumato.recipes.dp_ccbn import DP_CCBN
 from sfumato.recipes.dp_subn import DP_SUBN
 from sfumato.recipes.dpview import DPVIEW
 from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.recipes.privsyn import PRIVSYN
+from sfumato.select.candidate_network import CandidateNetwork
 from sfumato.select.greedy_network import GreedyNetwork
 from sfumato.select.non_overlapping import NonOverlapping
 from sfumato.synthesize.joining import joined
 
 DELTA = "1e-9"
+
+
+def candidates_again(holder: Holder, share: Share) -> Selection:
+    """DP-CCBN as it pays in the paper: once for each of d - 1 columns, so that each question has so much less."""
+    steps = len(holder.domain) - 1
+    return CandidateNetwork(score="I", measure_ratio=steps)(holder, Share(share.unit, share.amount / steps))
+
+
+def with_half(holder: Holder, selection: Selection, share: Share) -> tuple[Measurement, ...]:
+    """Every table with the same noise, for half of the budget, whatever else is left."""
+    return LeastNoise(laplace_power=0.0)(holder, selection, Share(share.unit, holder.budget.amount / 2))
+
+
 PRIVBAYES_PAPER = replace(
     PRIVBAYES,
     shares={"encode": Fraction(0), "select": Fraction(3, 10), "measure": Fraction(7, 10)},
     select=GreedyNetwork(theta=4.0, price=0.0, measure_ratio=7 / 3),
     measure=LeveledTables(LaplaceTables(power=0.0)),
+    reconcile=lambda domain, measured, selection: faithful.clipped(domain, measured),
 )
-CCBN_PAPER = replace(DP_CCBN, select=replace(DP_CCBN.select, score="I"))
+CCBN_PAPER = replace(
+    DP_CCBN,
+    shares={"encode": Fraction(0), "select": Fraction(1, 2), "measure": Fraction(1, 2)},
+    select=candidates_again,
+    measure=with_half,
+    reconcile=lambda domain, measured, selection: faithful.clipped(domain, measured),
+)
 Synthesize = Callable[[list[pa.Table], Schema, str], Records]
 """From the tables of all parties, the schema and epsilon to synthetic rows, in codes of the schema."""
 

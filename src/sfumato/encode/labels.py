@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 
-from sfumato.data.attributes import Attribute, Digit, Pattern, Recoded
+from sfumato.data.attribute_kinds import Attribute, Digit, Pattern, Recoded
 from sfumato.data.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
 from sfumato.data.periods import moment_of, start_of
 

@@ -8,7 +8,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.attributes import Attribute, Attributes
+from sfumato.data.attribute_kinds import Attribute
+from sfumato.data.attributes import Attributes
 from sfumato.data.domain import Domain
 from sfumato.data.engineering import Compress
 from sfumato.data.marginal import Marginal, Measurement

@@ -127,15 +127,18 @@ class ZCDP:
 
 
 @dataclass(frozen=True)
-class ApproxDP:
-    """Approximate differential privacy: pure DP with epsilon, except for a probability of at most delta."""
-
+class _WithDelta:
     epsilon: Fraction
     delta: Fraction
 
     def __init__(self, epsilon: float | str | Fraction, delta: float | str | Fraction):
         object.__setattr__(self, "epsilon", _positive("epsilon", epsilon, SMALLEST, LARGEST))
         object.__setattr__(self, "delta", _positive("delta", delta, Fraction(1, 10**30), Fraction(1, 10)))
+
+
+@dataclass(frozen=True, init=False)
+class ApproxDP(_WithDelta):
+    """Approximate differential privacy: pure DP with epsilon, except for a probability of at most delta."""
 
     @property
     def total(self) -> Share:
@@ -155,16 +158,9 @@ class ApproxDP:
         return {"kind": "approximate", "epsilon": str(self.epsilon), "delta": str(self.delta)}
 
 
-@dataclass(frozen=True)
-class SkellamDP:
+@dataclass(frozen=True, init=False)
+class SkellamDP(_WithDelta):
     """Approximate differential privacy over many parties, whose Skellam noise is charged by Renyi divergences."""
-
-    epsilon: Fraction
-    delta: Fraction
-
-    def __init__(self, epsilon: float | str | Fraction, delta: float | str | Fraction):
-        object.__setattr__(self, "epsilon", _positive("epsilon", epsilon, SMALLEST, LARGEST))
-        object.__setattr__(self, "delta", _positive("delta", delta, Fraction(1, 10**30), Fraction(1, 10)))
 
     @property
     def total(self) -> Share:
