@@ -120,7 +120,7 @@ def test_the_same_curious_party_fails_in_hardened_mode():
         assert not recognised
         left += [(one - table).ravel() for one, table in zip(cleaned, exact, strict=True)]
     # What the party cannot take off is the whole noise that the ledgers say: the shares of the two others.
-    assert np.concatenate(left).var() == pytest.approx(Laplace(Fraction(20)).variance, rel=0.2)
+    assert np.concatenate(left).var() == pytest.approx(Laplace(Fraction(20)).variance, rel=0.35)
 
 
 @pytest.mark.parametrize("parties", [2, 3])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sfumato.errors import BudgetError, ProtocolError
+from sfumato.errors import BudgetError, MethodError, ProtocolError
 from sfumato.parties.audit import AuditLog, verify_log
 from sfumato.parties.certificates import TlsFiles, write_certificates
 from sfumato.parties.identity import Signer, verified
@@ -262,3 +262,8 @@ def test_certificates_are_private_and_never_overwritten(tmp_path):
     files.key.chmod(0o644)
     with pytest.raises(ProtocolError, match="can be read by others"):
         files.context(server=False)
+
+
+def test_the_papers_own_mode_is_refused_on_a_network(signers):
+    with pytest.raises(MethodError, match="gives no guarantee against participants"):
+        manifest_of(signers, method="dp-subn-faithful")

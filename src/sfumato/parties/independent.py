@@ -7,6 +7,7 @@ parties, since each release is fitted to a fraction of the rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def independent(
     epsilon: float | str,
     delta: float | str | None = None,
     method: str = "privbayes",
+    accept_observed_domain: bool = False,
 ) -> tuple[Release, ...]:
     """One release for each party's table, each with the whole budget: no row is in two tables.
 
@@ -35,11 +37,13 @@ def independent(
         epsilon: the budget of each party.
         delta: the probability with which epsilon may fail, for methods that need one.
         method: the name of a recipe.
+        accept_observed_domain: say that the parts of the schema which were taken from the data may be public.
     """
     if not parties:
         raise DataError("no party's table was given; give at least one")
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
-    return tuple(fit(table, schema, epsilon=epsilon, delta=delta, method=method) for table in parties)
+    make = partial(fit, schema=schema, epsilon=epsilon, delta=delta, method=method)
+    return tuple(make(table, accept_observed_domain=accept_observed_domain) for table in parties)
 
 
 def appended(releases: Sequence[Release], seed: int | None = None) -> pa.Table:

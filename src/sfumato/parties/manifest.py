@@ -19,6 +19,7 @@ from typing import Any
 from sfumato.data.schema import Schema
 from sfumato.errors import ProtocolError
 from sfumato.fitting import check_budget
+from sfumato.parties.faithful import refuse_network
 from sfumato.parties.identity import Signer, check_public, verified
 from sfumato.parties.messages import CURATOR
 from sfumato.privacy.budget import Budget, budget_of
@@ -74,6 +75,7 @@ class Manifest:
                 "nobody whose noise protects; take more parties, or let fewer collude or stay away"
             )
         self.budget  # noqa: B018 -- a manifest whose budget makes no sense cannot be built
+        refuse_network(self.method)
         check_budget(self.budget, self.method)
 
     @property
