@@ -5,6 +5,7 @@ import stat
 from dataclasses import replace
 
 import pytest
+from helpers_consortium import manifest_of
 
 from sfumato.errors import BudgetError, MethodError, ProtocolError
 from sfumato.parties.audit import AuditLog, verify_log
@@ -20,21 +21,6 @@ from sfumato.parties.manifest import (
 )
 
 SCHEMA = {"name": "clinic", "columns": [{"name": "smoker", "type": "boolean"}, {"name": "ill", "type": "boolean"}]}
-
-
-def manifest_of(signers, **changes):
-    fields = {
-        "name": "flu",
-        "schema_text": json.dumps(SCHEMA),
-        "method": "dpview",
-        "epsilon": "1",
-        "delta": None,
-        "colluding": 1,
-        "missing": 0,
-        "parties": tuple((name, signer.public) for name, signer in signers.items() if name != "curator"),
-        "curator": signers["curator"].public,
-    }
-    return Manifest(**(fields | changes))
 
 
 @pytest.fixture

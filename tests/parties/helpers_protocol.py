@@ -1,0 +1,106 @@
+"""A study in one process, and messages of a curator, for tests of the protocol."""
+
+from collections import defaultdict
+from dataclasses import replace
+from fractions import Fraction
+
+from helpers_parties import DOMAIN, SCHEMA, holders_of, rows_of, split
+from sfumato.errors import ProtocolError
+from sfumato.parties.federation import Rounds
+from sfumato.parties.identity import Signer
+from sfumato.parties.local import Company, LocalWire, Player, federation
+from sfumato.parties.mailbox import Desk, MemoryMailbox
+from sfumato.parties.messages import CURATOR, Ask, Refusal, Roster, Share, open_
+from sfumato.parties.party import Seat, answer
+from sfumato.parties.questions import Question
+from sfumato.parties.store import MemoryStore
+from sfumato.pipeline import Group
+from sfumato.privacy.budget import PureDP
+from sfumato.privacy.events import Laplace, Noisy
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.party_holder import PartyHolder
+
+NO_NOISE = Laplace(Fraction(1, 60))  # all but surely 0
+ROWS = rows_of()
+FIRST, SECOND = [("a", "b"), ("c",)], [("d", "b")]
+COST = 60 * 3  # three tables of sensitivity 1
+
+
+class Study:
+    """Three parties and a curator over one mailbox, each with a store that outlives its process."""
+
+    def __init__(self, parties=3, missing=0, budget=COST, mailbox=None, approve=lambda summary: True):
+        self.names = tuple(f"p{number}" for number in range(parties))
+        self.signers = {name: Signer.new() for name in (*self.names, CURATOR)}
+        keys = {name: signer.public for name, signer in self.signers.items()}
+        self.members = Company(self.names, keys, colluding=1, missing=missing)
+        self.budget = PureDP(budget)
+        self.stores = {name: MemoryStore() for name in self.signers}
+        self.mailbox = mailbox or MemoryMailbox()
+        self.approve = approve
+        self.holders = dict(zip(self.names, map(PartyHolder, holders_of(split(ROWS, parties))), strict=True))
+
+    def seat(self, name, store=None):
+        place = (name, self.members, self.signers[name], self.holders[name], self.budget)
+        return Seat(*place, store or self.stores[name], self.approve)
+
+    def players(self):
+        return [Player(self.seat(name), self.mailbox) for name in self.names]
+
+    def desk(self, name=CURATOR, mailbox=None):
+        return Desk(name, self.members, self.signers[name], mailbox or self.mailbox)
+
+    def curate(self, players, mailbox=None, store=None):
+        """Two rounds in different codes: the tables, the curator's ledger, and its desk."""
+        desk = self.desk(mailbox=mailbox)
+        ledger = Ledger(PureDP(COST), "a row")
+        rounds = Rounds(self.members, LocalWire(desk, players), store or self.stores[CURATOR])
+        holder = federation(SCHEMA, ledger, rounds)
+        ledger.stage = "first"
+        tables = holder.measure(FIRST, [NO_NOISE] * 2)
+        ledger.stage = "second"
+        tables += holder.through(Group(DOMAIN.project(("b", "d")))).measure(SECOND, [NO_NOISE])
+        rounds.end()
+        return tables, ledger, desk
+
+
+def check(study, tables, ledger):
+    """The exact tables of the union; every party has paid for them once, and sent one vector for each attempt."""
+    for table, clique in zip(tables, [*FIRST, *SECOND], strict=True):
+        assert (table.marginal.counts == ROWS.project(clique).counts).all()
+    paid = [entry for entry in ledger.statement().entries if isinstance(entry[1], Noisy)]
+    for name in study.names:
+        statement = study.seat(name).statement()
+        assert list(statement.entries) == paid
+        assert statement.spent == COST
+    vectors = defaultdict(set)
+    for envelope in study.mailbox.fetch(CURATOR, 0):
+        try:
+            message = open_(envelope, study.members, limit=8 * 19)
+        except ProtocolError:
+            continue
+        if isinstance(message, Share):
+            vectors[message.sender, message.round, message.attempt].add(message.body())
+    assert {len(different) for different in vectors.values()} == {1}
+
+
+ONE = (Question(("a",), NO_NOISE),)
+
+
+def ask_of(questions=ONE, attempt=0, coding="[]", name="p0"):
+    return Ask(0, attempt, CURATOR, name, "measure", coding, tuple(questions))
+
+
+def promise(study, name, ask):
+    (key,) = answer(study.seat(name), replace(ask, recipient=name))
+    return key
+
+
+def roster_for(keys, name, attempt=0):
+    return Roster(0, attempt, CURATOR, name, tuple(keys))
+
+
+def refusal(study, name, message):
+    (answered,) = answer(study.seat(name), message)
+    assert isinstance(answered, Refusal)
+    return answered.text

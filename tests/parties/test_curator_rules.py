@@ -1,0 +1,134 @@
+"""A curator that does not play by the rules gets nothing, and costs nothing."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from helpers_protocol import COST, FIRST, NO_NOISE, SECOND, Study, ask_of, promise, refusal, roster_for
+
+from helpers_parties import SCHEMA
+from sfumato.errors import ProtocolError
+from sfumato.parties.federation import Rounds
+from sfumato.parties.local import LocalWire, Player, federation
+from sfumato.parties.masking import new_private_key, public_key
+from sfumato.parties.messages import CURATOR, Done, Key, Share, address, open_
+from sfumato.parties.party import answer
+from sfumato.parties.questions import Question
+from sfumato.parties.store import MemoryStore, State
+from sfumato.privacy.budget import PureDP
+from sfumato.privacy.events import Laplace
+from sfumato.privacy.ledger import Ledger
+
+
+def test_parties_that_were_asked_different_questions_do_not_answer():
+    # Else one could be asked for little noise in the belief that the others add much.
+    study = Study()
+    wide, narrow = ask_of([Question(("a",), Laplace(Fraction(100)))]), ask_of([Question(("a",), NO_NOISE)])
+    keys = [promise(study, "p0", wide), promise(study, "p1", narrow), promise(study, "p2", narrow)]
+    for name in study.names:
+        assert "did not sign for these questions" in refusal(study, name, roster_for(keys, name))
+        assert study.stores[name].load(0, 0).state is State.RESERVED
+
+
+def test_a_key_put_in_by_the_curator_is_refused():
+    study = Study()
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    own = public_key(new_private_key())
+    swapped = [replace(keys[0], public=own), *keys[1:]]
+    own_signed = [replace(keys[0], public=own).signed(study.members.study, study.signers[CURATOR]), *keys[1:]]
+    stranger = [*keys[:2], replace(keys[2], sender="p9")]
+    for wrong in (swapped, own_signed, stranger):
+        assert "did not sign" in refusal(study, "p1", roster_for(wrong, "p1"))
+    assert "2 parties; at least 3 are wanted" in refusal(study, "p1", roster_for(keys[:2], "p1"))
+    assert "2 parties; at least 3 are wanted" in refusal(study, "p1", roster_for([keys[1], keys[1], keys[2]], "p1"))
+    (share,) = answer(study.seat("p1"), roster_for(keys, "p1"))
+    assert isinstance(share, Share)
+
+
+def test_a_roster_without_its_own_key_is_refused():
+    study = Study(parties=4, missing=1)
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    assert "does not have the key of p3" in refusal(study, "p3", roster_for(keys[:3], "p3"))
+
+
+def test_one_attempt_has_one_question_one_roster_and_one_vector():
+    study = Study(parties=4, missing=1)
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    assert promise(study, "p0", ask_of()) == keys[0]
+    other = ask_of([Question(("b",), NO_NOISE)])
+    assert "with other questions" in refusal(study, "p0", other)
+    (share,) = answer(study.seat("p0"), roster_for(keys, "p0"))
+    (again,) = answer(study.seat("p0"), roster_for(keys, "p0"))
+    assert share.body() == again.body()
+    assert "two different rosters" in refusal(study, "p0", roster_for(keys[:3], "p0"))
+    assert study.stores["p0"].load(0, 0).payload[:32] == bytes(32)  # the private key is gone
+
+
+def test_an_attempt_that_was_given_up_is_never_sent_and_its_cost_comes_back():
+    study = Study()
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    assert isinstance(promise(study, "p0", ask_of(attempt=1)), Key)
+    assert study.seat("p0").statement().spent == 60
+    assert "was not promised" in refusal(study, "p0", roster_for(keys, "p0"))
+    assert "is over for this party" in refusal(study, "p0", ask_of())
+    assert study.stores["p0"].load(0, 0).state is State.ABORTED
+
+
+def test_an_attempt_that_was_sent_stays_spent():
+    study = Study()
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    answer(study.seat("p0"), roster_for(keys, "p0"))
+    promise(study, "p0", ask_of(attempt=1))
+    assert study.seat("p0").statement().spent == 120
+    promise(study, "p0", ask_of(attempt=3))
+    assert "later attempt" in refusal(study, "p0", ask_of(attempt=2))
+
+
+@pytest.mark.parametrize(
+    ("questions", "coding", "words"),
+    [
+        ([], "[]", "asks for 0 cells"),
+        ([Question(("x",), NO_NOISE)], "[]", "is not in the table"),
+        ([Question(("a", "a"), NO_NOISE)], "[]", "occur twice"),
+        ([Question(("a",), NO_NOISE)], "[{}]", "cannot be followed"),
+        ([Question(("a",), NO_NOISE)], '[{"run":"rm"}]', "cannot be followed"),
+        ([Question(("a",), NO_NOISE)], '[{"merge":{"a":[0,0]}}]', "cannot be followed"),
+        ([Question(("a",), NO_NOISE)], '[{"merge":{"x":[0,0]}}]', "cannot be followed"),
+        ([Question(("a",), NO_NOISE)], '[{"keep":["b"]}]', "is not in the table"),
+        ([Question(("a",), NO_NOISE)], "no", "cannot be followed"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused_and_cost_nothing(questions, coding, words):
+    study = Study()
+    assert words in refusal(study, "p0", ask_of(questions, coding=coding))
+    assert not study.seat("p0").statement().entries
+
+
+def test_a_roster_or_result_for_a_round_that_was_never_asked_does_nothing():
+    study = Study()
+    assert "was not promised" in refusal(study, "p0", roster_for([], "p0"))
+    assert answer(study.seat("p0"), Done(0, 0, CURATOR, "p0", "aa")) == ()
+    assert not list(study.stores["p0"])
+
+
+def test_a_party_whose_book_is_an_old_copy_sends_nothing():
+    study = Study()
+    players = study.players()
+    old = MemoryStore()
+    rounds = Rounds(study.members, LocalWire(study.desk(), players), MemoryStore())
+    holder = federation(SCHEMA, Ledger(PureDP(COST), "a row"), rounds)
+    holder.measure(FIRST, [NO_NOISE] * 2)
+    players[1] = Player(study.seat("p1", old), study.mailbox)
+    players[1].desk.collect()  # what came before is lost with the book
+    with pytest.raises(ProtocolError, match=r"p1 \(round 1 was asked, but this party's book says nothing of round 0"):
+        holder.measure(SECOND, [NO_NOISE])
+    assert not list(old)
+
+
+def test_no_message_of_a_study_can_be_read_as_counts():
+    # What the curator and anybody on the way sees of one party is uniform.
+    study = Study()
+    study.curate(study.players())
+    first = [envelope for envelope in study.mailbox.fetch(CURATOR, 0) if address(envelope)[4] == "share"]
+    small = [int((open_(one, study.members).vector < 2**40).sum()) for one in first]
+    assert sum(small) == 0

@@ -1,0 +1,281 @@
+"""Whole studies: over a folder and over HTTPS, with members that are killed, stay away or decline."""
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from helpers_consortium import NAMES, certificates
+from helpers_study import Parties, Study, check_outcome, folder, rows_of, study
+
+from sfumato.errors import ProtocolError
+from sfumato.parties.book import Book
+from sfumato.parties.certificates import TlsFiles
+from sfumato.parties.curator import Plan
+from sfumato.parties.folder import FolderMailbox
+from sfumato.parties.https import HttpsMailbox, Reception, listening
+from sfumato.parties.messages import CURATOR, Question, Roster, Share, open_, seal
+from sfumato.parties.party import answer
+from sfumato.parties.store import State
+from sfumato.parties.study import Waiting, traffic
+from sfumato.privacy.events import Laplace
+
+__all__ = ["folder", "study"]  # the fixtures
+
+
+def test_a_study_over_a_shared_folder(study):
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail")) as parties:
+        release = study.curate(FolderMailbox(study.folder / "mail"))
+    check_outcome(study, release, parties.statements)
+    counted = traffic(FolderMailbox(study.folder / "mail"), study.manifest)
+    files = sum(path.stat().st_size for path in (study.folder / "mail").glob("*/*.message"))
+    assert counted.total == files
+    assert {stage for stage, *_ in counted.rows()} <= {"encode", "select", "measure", "end"}
+    assert {party for _, party, *_ in counted.rows()} == set(NAMES)
+
+
+def test_a_study_over_https(study):
+    certificates(study.folder / "tls")
+    mailbox = FolderMailbox(study.folder / "mail")
+    reception = Reception(mailbox, study.manifest)
+    with listening(reception, study.manifest, "127.0.0.1", 0, TlsFiles(study.folder / "tls" / CURATOR)) as port:
+
+        def connected(name, stack):
+            files = TlsFiles(study.folder / "tls" / name)
+            box = HttpsMailbox(f"https://localhost:{port}", study.manifest.study, files, 20)
+            stack.callback(box.close)
+            return box
+
+        with Parties(study, connected) as parties:
+            release = study.curate(mailbox)
+    check_outcome(study, release, parties.statements)
+    assert reception.refused == []
+
+
+KILLED = """
+import os, signal, sys
+from sfumato.parties.book import Book
+from sfumato.parties.store import State
+save = Book.save
+def killed(self, record):
+    if record.state is State.SENT:
+        os.kill(os.getpid(), signal.SIGKILL)
+    save(self, record)
+Book.save = killed
+from sfumato.cli import app
+app(sys.argv[1:])
+"""
+
+
+def test_a_party_killed_before_it_sends_sends_the_stored_bytes_when_it_is_back(study):
+    box = FolderMailbox(study.folder / "mail")
+    options = {
+        "data": "north.csv",
+        "schema": "schema.json",
+        "consortium": "consortium",
+        "key": "consortium/north.key",
+        "mailbox": "mail",
+        "work": "north-work",
+    }
+    command = [text for option, file in options.items() for text in (f"--{option}", str(study.folder / file))]
+    command += ["--name", "north", "--epsilon", "1000", "--approve", "always", "--poll", "0.02"]
+    with Parties(study, lambda name, stack: box, NAMES[1:]) as parties:
+        releases = []
+        curator = threading.Thread(target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail"))))
+        curator.start()
+        killed = subprocess.run([sys.executable, "-c", KILLED, "party", "serve", *command], timeout=60, check=False)
+        assert killed.returncode == -signal.SIGKILL
+        book = study.book("north")
+        (stored,) = book.attempts(0)
+        assert stored.state is State.COMPUTED
+        assert [one for one in box.fetch(CURATOR, 0) if b'"share"' in one and b'"north"' in one] == []
+        book.close()
+        parties.statements["north"] = study.attend("north", box)
+        curator.join(30)
+    check_outcome(study, releases[0], parties.statements)
+    messages = [open_(one, study.manifest) for one in box.fetch(CURATOR, 0)]
+    (sent,) = (one for one in messages if isinstance(one, Share) and one.sender == "north" and one.round == 0)
+    assert stored.payload.endswith(sent.body())
+
+
+class Stopped(BaseException):
+    """A curator that is killed."""
+
+
+def test_a_curator_stopped_at_any_write_goes_on_where_it_was(study, monkeypatch):
+    save, left = Book.save, [0]
+
+    def stopping(self, record):
+        if self._budget is None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise Stopped
+        save(self, record)
+
+    monkeypatch.setattr(Book, "save", stopping)
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail")) as parties:
+        for writes in range(20):
+            left[0] = writes % 4  # the first runs are stopped at their first, second, third … write
+            try:
+                release = study.curate(FolderMailbox(study.folder / "mail"))
+            except Stopped:
+                continue
+            break
+    assert writes > 1
+    check_outcome(study, release, parties.statements)
+    for name in NAMES:
+        book = study.book(name)
+        assert [one.attempt for one in book.attempts(0)] == [0]
+        book.close()
+
+
+@pytest.mark.parametrize("writes", range(7))
+def test_a_party_stopped_at_any_write_sends_one_vector_and_pays_once(study, monkeypatch, writes):
+    # A round has six writes: proposed, approved, reserved, computed, sent, opened. A seventh never comes.
+    save, left = Book.save, [writes]
+
+    def stopping(self, record):
+        if threading.current_thread() is threading.main_thread():
+            left[0] -= 1
+            if left[0] == -1:
+                raise Stopped
+        save(self, record)
+
+    monkeypatch.setattr(Book, "save", stopping)
+    releases = []
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail"), NAMES[1:]) as parties:
+        curator = threading.Thread(target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail"))))
+        curator.start()
+        starts = 0
+        while "north" not in parties.statements:
+            starts += 1
+            with contextlib.suppress(Stopped):
+                parties.statements["north"] = study.attend("north", FolderMailbox(study.folder / "mail"))
+        curator.join(30)
+    assert starts == (2 if writes < 6 else 1)
+    check_outcome(study, releases[0], parties.statements)
+    senders = [open_(one, study.manifest) for one in FolderMailbox(study.folder / "mail").fetch(CURATOR, 0)]
+    assert [one.sender for one in senders if isinstance(one, Share)].count("north") == 1
+
+
+def test_a_party_that_stays_away_ends_the_run_with_a_clear_message(study):
+    slept = []
+    box = FolderMailbox(study.folder / "mail")
+    with pytest.raises(ProtocolError, match=r"without north \(no answer\), south \(no answer\), west \(no answer\)"):
+        study.curate(box, Waiting(60, 600, slept.append))
+    assert sum(slept) == 600
+    with Parties(study, lambda name, stack: box) as parties:  # they come back later: nothing was lost
+        release = study.curate(box)
+    check_outcome(study, release, parties.statements)
+
+
+def test_a_study_goes_on_without_a_party_where_the_manifest_allows_it(folder):
+    study = Study(folder, epsilon="1000", missing=1)
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail"), NAMES[:2]) as parties:
+        release = study.curate(FolderMailbox(study.folder / "mail"), Waiting(0.01, 1))
+    assert abs(release.rows - 400) <= 2
+    assert set(parties.statements) == {"north", "south"}
+
+
+def test_a_party_whose_operator_declines_is_named(study):
+    box = FolderMailbox(study.folder / "mail")
+    summaries = []
+    book = study.book("west")
+    west = study.seat("west", book, approve=lambda summary: bool(summaries.append(summary)))
+    with pytest.raises(ProtocolError, match=r"west \(the operator of west did not approve round 0\)"):
+        study.curate(_Answering(box, study, west), Waiting(0.01, 0.05))
+    book.close()
+    with pytest.raises(ProtocolError, match=r"the curator ended the study: .* west \(the operator"):
+        study.attend("south", box)
+    book = study.book("south")
+    assert book.spent() == ()  # questions of a study that is over are not answered, and cost nothing
+    book.close()
+    (summary,) = summaries
+    assert (summary.round, summary.before["epsilon"]) == (0, 0)
+    assert 0 < summary.after["epsilon"] <= 1000
+    assert summary.bytes == 8 * summary.cells > 0
+
+
+class _Answering:
+    """A mailbox in which one party answers at once."""
+
+    def __init__(self, box, study, seat):
+        self._box, self._study, self._seat = box, study, seat
+
+    def put(self, envelope):
+        message = open_(envelope, self._study.manifest)
+        self._box.put(envelope)
+        if message.recipient == self._seat.name:
+            for one in answer(self._seat, message):
+                self._box.put(seal(one, self._study.manifest.study, self._seat.signer))
+
+    def fetch(self, recipient, seen):
+        return self._box.fetch(recipient, seen)
+
+
+def test_an_operator_sees_what_is_sent_and_what_it_costs_before_he_agrees(study):
+    box = FolderMailbox(study.folder / "mail")
+    releases = []
+    with Parties(study, lambda name, stack: box, NAMES[1:]):
+        curator = threading.Thread(target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail"))))
+        curator.start()
+        silent = study.serve(approve="ask", patience=20, poll=0.02, typed="")
+        assert silent.exit_code == 2
+        assert "nobody is here to approve" in silent.output
+        result = study.serve(approve="ask", patience=20, poll=0.02, typed="y\ny\ny\n")
+        curator.join(30)
+    assert result.exit_code == 0, result.output
+    for words in ("Round 0 (", " cells, ", "epsilon spent: 0 before", "Send this? [y/N]: y", "The study is over."):
+        assert words in " ".join(result.output.split())
+    log = (study.folder / "north-work" / "audit.jsonl").read_text()
+    assert "approved by the operator" in log
+    assert study.manifest.digest in log
+    assert len(releases) == 1
+
+
+def test_a_party_that_lost_its_memory_does_not_answer_twice(study):
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail")):
+        study.curate(FolderMailbox(study.folder / "mail"))
+    before = FolderMailbox(study.folder / "mail").fetch(CURATOR, 0)
+    shutil.rmtree(study.folder / "north-work")
+    with pytest.raises(ProtocolError, match="restored from a copy"):
+        study.attend("north", FolderMailbox(study.folder / "mail"))
+    assert FolderMailbox(study.folder / "mail").fetch(CURATOR, 0) == before
+
+
+def test_a_study_with_a_delta_adds_up_skellam_noise(folder):
+    study = Study(folder, epsilon="2", delta="1e-6", method="privsyn")
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail")) as parties:
+        release = study.curate(FolderMailbox(study.folder / "mail"))
+    for statement in parties.statements.values():
+        assert statement.spent == release.ledger.spent <= release.ledger.budget.total.amount
+        assert 0 < statement.guarantee["epsilon"] <= 2
+        assert statement.guarantee["delta"] == 1e-6
+    assert 400 < release.rows < 800
+
+
+def test_two_attempts_never_share_noise_and_both_are_paid(folder):
+    study = Study(folder, epsilon="1")
+    books = {name: study.book(name) for name in NAMES}
+    seats = {name: study.seat(name, books[name]) for name in NAMES}
+    question = Question(("smoker", "ill", "ward"), Laplace(Fraction(40)))  # 1/40 for each attempt
+    totals = []
+    for attempt in (0, 1):
+        plan = Plan(0, "measure", "[]", (question,), 12)
+        keys = [answer(seats[name], plan.ask(attempt, name))[0] for name in NAMES]
+        shares = [answer(seats[name], Roster(0, attempt, CURATOR, name, tuple(keys)))[0].vector for name in NAMES]
+        again = answer(seats["north"], Roster(0, attempt, CURATOR, "north", tuple(keys)))[0].vector
+        assert (again == shares[0]).all()
+        totals.append(sum(shares).view(np.int64))
+    exact = sum(np.array([len(rows_of(name))]) for name in NAMES)
+    for total in totals:
+        assert abs(total.sum() - exact) < 40 * 12 * 10
+    assert (totals[0] != totals[1]).sum() > 6  # new noise; the same one would make them equal
+    for book in books.values():
+        assert book.statement().spent == Fraction(2, 40)
+        book.close()
