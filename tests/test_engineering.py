@@ -1,6 +1,7 @@
 """Schema features from end to end: what a steward declares holds in every synthetic row, and costs what it says."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -60,7 +61,7 @@ def calls(rows=8000):
     )
 
 
-@pytest.fixture(scope="module", params=["privsyn", "dpview", "priview", "dpsyn"])
+@pytest.fixture(scope="module", params=["privsyn", "dpview", "priview", "dpsyn", "privbayes", "pgm", "dp-subn"])
 def release(request):
     delta = None if RECIPES[request.param].guarantee == "epsilon" else "1e-6"
     return sfumato.fit(calls(), sfumato.Schema.parse(SCHEMA), epsilon=4, delta=delta, method=request.param)
@@ -203,3 +204,17 @@ def test_rows_can_be_made_in_several_ways(synthesizer, tmp_path):
 def test_an_unknown_synthesizer_is_refused_before_anything_is_spent():
     with pytest.raises(MethodError, match="synthesizer 'gan' is unknown; known ones are gradual-update, min-cost-flow"):
         sfumato.fit(None, sfumato.Schema.parse(SCHEMA), epsilon=1, method="priview", synthesizer="gan")
+
+
+def test_each_group_that_is_apart_has_a_limit_of_its_own():
+    seen = []
+
+    class Picky:
+        def check(self, domain, selection):
+            seen.append(domain.names)
+            assert all(set(clique) <= set(domain.names) for clique in selection.cliques)
+
+    schema = sfumato.Schema.parse(SCHEMA)
+    holder, ledger = take_in(calls(500), schema, PureDP(1))
+    run(replace(RECIPES["priview"], synthesize=Picky()), holder, schema, ledger)
+    assert tuple(seen) == Attributes(schema).parts

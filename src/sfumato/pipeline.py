@@ -156,7 +156,8 @@ def run(
     selection = _select(recipe.select, holder, Attributes(schema), recoding, share_of("select", "measure"))
 
     if isinstance(recipe.synthesize, Limited):
-        recipe.synthesize.check(recoding.domain, selection)
+        for domain, part in _parts(recoding.domain, selection):
+            recipe.synthesize.check(domain, part)
     progress("measure")
     ledger.stage = "measure"
     measured = recipe.measure(holder, selection, share_of("measure"))
@@ -188,6 +189,14 @@ def _select(select: Select, holder: Holder, attributes: Attributes, recoding: Re
     cliques = tuple(clique for one in selections for clique in one.cliques)
     weights = tuple(weight for one in selections for weight in one.weights)
     return Selection(cliques, Apart(tuple(groups), selections), weights)
+
+
+def _parts(domain: Domain, selection: Selection) -> list[tuple[Domain, Selection]]:
+    """What is synthesised by itself: each group of columns that is kept apart, or everything."""
+    if not isinstance(selection.structure, Apart):
+        return [(domain, selection)]
+    groups = zip(selection.structure.groups, selection.structure.selections, strict=True)
+    return [(domain.project(group), part) for group, part in groups]
 
 
 @dataclass(frozen=True)
