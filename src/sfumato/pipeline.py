@@ -25,6 +25,7 @@ from sfumato.errors import BudgetError
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 from sfumato.privacy.ledger import Ledger
+from sfumato.reconcile.totals import common_total
 
 
 class Encode(Protocol):
@@ -166,7 +167,11 @@ def run(
     progress("reconcile")
     ledger.stage = "reconcile"
     ledger.note("make the noisy tables agree", "post-processing of noisy tables")
-    marginals = recipe.reconcile(recoding.domain, [*map(recoding.merge, one_way), *measured], selection)
+    tables = [*one_way, *measured]
+    if one_way:
+        tables = list(common_total(tables))
+        tables[: len(one_way)] = map(recoding.merge, tables[: len(one_way)])
+    marginals = recipe.reconcile(recoding.domain, tables, selection)
     return Model(recoding, selection, (*one_way, *measured), marginals)
 
 

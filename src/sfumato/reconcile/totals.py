@@ -1,0 +1,29 @@
+"""One number of rows for all noisy tables, before codes are merged.
+
+In a table of many codes that become few, most of the noise ends in one merged cell, and the table would then seem to
+know the number of rows far better than it does. So totals are made equal where the noise of all cells is still alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sfumato.data.marginal import Marginal, Measurement
+
+
+def common_total(measurements: Sequence[Measurement]) -> tuple[Measurement, ...]:
+    """The same tables with one total, their mean weighed by precision; what is changed is spread evenly over cells."""
+    if not measurements:
+        return ()
+    precisions = np.array([1 / (one.variance * one.domain.cells()) for one in measurements])
+    totals = np.array([one.marginal.total for one in measurements], dtype=np.float64)
+    total = float(precisions @ totals / precisions.sum())
+    return tuple(replace(one, marginal=_with_total(one.marginal, total)) for one in measurements)
+
+
+def _with_total(marginal: Marginal, total: float) -> Marginal:
+    counts = np.asarray(marginal.counts, dtype=np.float64)
+    return Marginal(marginal.domain, counts + (total - counts.sum()) / counts.size)
