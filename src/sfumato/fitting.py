@@ -95,7 +95,7 @@ def least_noise(recipe: Recipe, budget: Budget, schema: Schema) -> Budget:
 def take_in(data: Any, schema: Schema, budget: Budget) -> tuple[LocalHolder, Ledger]:
     """Give a table to a holder, in the codes of its schema, and open the ledger. Refuses a table that does not fit."""
     neighbours = Neighbours.of(schema)
-    ledger = Ledger(budget, str(neighbours))
+    ledger = Ledger(budget, str(neighbours), schema.observed)
     ledger.note("read the schema", "the schema is public")
     for name in schema.observed:
         ledger.note(f"domain of column {name!r} was observed in the data", "a person accepted it as public")

@@ -142,6 +142,11 @@ class Release:
             raise ReleaseError(f"{str(folder)!r} is not a release of format {FORMAT}; this version reads no other")
         schema = Schema.parse(storage.read_json(folder / "schema.json"))
         statement = Statement.from_dict(storage.read_json(folder / "ledger.json"))
+        if statement.observed != schema.observed:
+            raise ReleaseError(
+                f"the ledger in {str(folder)!r} lists {list(statement.observed)} as domains that were observed in the "
+                f"data, and the schema {list(schema.observed)}; they must be the same"
+            )
         model = storage.read_model(folder, schema)
         method, kind, types = (description[key] for key in ("method", "kind", "types"))
         return cls(method, schema, statement, model, kind, types, description.get("synthesizer"))

@@ -37,8 +37,25 @@ def test_a_card_needs_the_release_alone(alone):
     text = read(html).text
     for column in SCHEMA["columns"]:
         assert column["name"] in text
-    assert "epsilon = 2, delta = 1e-06" in text
+    assert "epsilon = 2, delta = 1e-6, protecting one row, added or removed" in text
     assert {path.name for path in alone.iterdir()} == {"release", "card.html"}
+
+
+def test_a_domain_that_was_read_from_the_data_is_an_exception_in_the_guarantee(clinic):
+    schema = json.loads(json.dumps(SCHEMA))
+    schema["columns"][1]["domain_from"] = "observed"
+    (clinic / "clinic.schema.json").write_text(json.dumps(schema))
+    assert synthesize(clinic, "--accept-observed-domain").exit_code == 0
+    words = "except that the domain of sex was read from the data"
+    assert words in json.loads((clinic / "release" / "release.json").read_text())["guarantee"]
+    assert words in " ".join(sfumato("ledger", clinic / "release").stdout.split())
+    assert sfumato("card", clinic / "release", "--out", clinic / "card.html").exit_code == 0
+    assert words in read((clinic / "card.html").read_text()).text
+    ledger = clinic / "release" / "ledger.json"
+    ledger.write_text(json.dumps(json.loads(ledger.read_text()) | {"observed": []}))
+    refused(
+        sfumato("card", clinic / "release", "--out", clinic / "other.html"), clinic / "other.html", "sex", "observed"
+    )
 
 
 def test_json_for_programs(alone):

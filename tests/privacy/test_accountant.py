@@ -118,3 +118,12 @@ def test_advantage_of_an_attacker_is_bounded_as_the_definition_says():
     assert membership_advantage(0.0, 0.0) == 0
     assert membership_advantage(log(3), 0.0) == pytest.approx(0.5)
     assert membership_advantage(1e4, 0.0) == 1
+
+
+@pytest.mark.parametrize("epsilon", ["599.9", "600", "601", "700", "745", "800", "5000", "1e6", "1e400"])
+def test_a_pure_answer_of_any_epsilon_has_a_gaussian_cost(epsilon):
+    """e^-800 is 0 in floats, and its cost was an OverflowError. Costs grow with epsilon and stay below 4 epsilon."""
+    exact = Fraction(epsilon)
+    event = Noisy("q", Laplace(Fraction(1)), Sensitivity(exact, exact**2))
+    less = Noisy("q", Laplace(Fraction(1)), Sensitivity(exact * Fraction(9, 10), exact**2))
+    assert exact < gaussian_cost(less) < gaussian_cost(event) <= 4 * exact

@@ -1,4 +1,6 @@
 import json
+import re
+import time
 from fractions import Fraction
 
 import pytest
@@ -6,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import BudgetError, BudgetExceeded
-from sfumato.privacy.budget import ZCDP, ApproxDP, PureDP
+from sfumato.privacy.accountant import membership_advantage
+from sfumato.privacy.budget import ZCDP, ApproxDP, PureDP, SkellamDP
 from sfumato.privacy.events import Gaussian, Laplace, Noisy, Sensitivity, event_from_dict
 from sfumato.privacy.ledger import Ledger, Statement
 
@@ -63,7 +66,8 @@ def test_the_total_is_recomputed_from_the_events_and_not_believed():
     record["spent"] = 0.0
     record["guarantee"] = {"epsilon": 0.0, "delta": 0.0}
     read = Statement.from_dict(record)
-    assert read.guarantee["epsilon"] == pytest.approx(0.9, abs=0.1)
+    assert read.spent == Fraction(1, 72)
+    assert read.guarantee == {"epsilon": 1.0, "delta": 1e-9}
     record["events"] = record["events"] * 5
     with pytest.raises(BudgetExceeded, match="does not keep its promise"):
         Statement.from_dict(record)
@@ -81,5 +85,103 @@ def test_an_unknown_event_is_an_error_and_never_free():
 def test_the_sentence_says_what_an_attacker_can_do():
     ledger = Ledger(PureDP(1), "one person's row, added or removed")
     ledger.charge(laplace(1))
-    assert "epsilon = 1 (pure)" in ledger.statement().sentence()
-    assert "at most 73.11 % of the time" in ledger.statement().sentence()
+    assert ledger.statement().sentence() == (
+        "epsilon = 1 (pure), protecting one person's row, added or removed. Whoever sees the release and knows "
+        "everything else can tell which of the two tables it was made from at most 73.11 % of the time (a coin: 50 %)"
+    )
+
+
+BUDGETS = [PureDP("0.3"), ZCDP("0.07"), ApproxDP("0.7", "3e-7"), SkellamDP("0.7", "3e-7")]
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=repr)
+def test_the_guarantee_is_the_budget_that_was_opened_however_little_was_spent(budget):
+    """What a run spends can follow from noisy answers; a figure that does is no guarantee (finding 4)."""
+    ledger = Ledger(budget, "one row")
+    before = ledger.statement()
+    ledger.charge(laplace(100))
+    after = ledger.statement()
+    assert 0 < after.spent < budget.total.amount / 10
+    assert after.guarantee == before.guarantee == budget.guarantee
+    assert after.sentence() == before.sentence()
+    record = after.to_dict()
+    assert record["guarantee"] == budget.guarantee
+    assert record["spent"] == pytest.approx(float(after.spent))
+    exact = {name: Fraction(record["budget"][name]) for name in budget.guarantee if name in record["budget"]}
+    assert exact  # as agreed, to the last digit
+    assert {name: Fraction(str(budget.guarantee[name])) for name in exact} == exact
+
+
+@given(st.fractions(Fraction(1, 9_999), 9_999), st.fractions(Fraction(1, 10**12), Fraction(1, 11)))
+def test_printed_budgets_are_never_smaller_than_the_true_ones(epsilon, delta):
+    statement = Statement(ApproxDP(epsilon, delta), "one row", ())
+    printed = re.match(r"epsilon = (\S+), delta = (\S+), protecting one row\. ", statement.sentence())
+    assert epsilon <= Fraction(printed[1]) <= epsilon * (1 + Fraction(1, 10**4))
+    assert delta <= Fraction(printed[2]) <= delta * (1 + Fraction(1, 10**4))
+    assert epsilon <= Fraction(str(statement.guarantee["epsilon"]))
+    assert delta <= Fraction(str(statement.guarantee["delta"]))
+    share = Fraction(re.search(r"at most (\S+) %", statement.sentence())[1]) / 100
+    assert float(share) >= (1 + membership_advantage(float(epsilon), float(delta))) / 2 - 1e-12
+
+
+def test_pure_is_said_where_delta_is_exactly_zero_and_nowhere_else():
+    sentences = [Statement(budget, "one row", ()).sentence() for budget in BUDGETS]
+    assert ["(pure)" in sentence for sentence in sentences] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=repr)
+def test_domains_that_were_read_from_the_data_stand_in_the_sentence_and_survive_json(budget):
+    statement = Ledger(budget, "one row, added or removed", ("city", "job")).statement()
+    words = "protecting one row, added or removed, except that the domain of city, job was read from the data"
+    assert words in statement.sentence()
+    read = Statement.from_dict(json.loads(json.dumps(statement.to_dict())))
+    assert read == statement
+    assert read.observed == ("city", "job")
+    assert "except" not in Ledger(budget, "one row").statement().sentence()
+
+
+GOOD = {
+    "laplace": {"scale": "2", "sensitivity_l1": "1", "sensitivity_l2_squared": "1"},
+    "gaussian": {"sigma": "2", "sensitivity_l1": "1", "sensitivity_l2_squared": "1"},
+    "skellam": {"mu": "2", "sensitivity_l1": "1", "sensitivity_l2_squared": "1"},
+    "choice": {"rate": "1/2", "sensitivity": "1"},
+}
+
+
+@pytest.mark.parametrize("bad", ["0", "-1", "-1/7", "1e4000000", "1e-4000000", "9" * 2000, "nan", "", None, [], {}])
+@pytest.mark.parametrize(("kind", "key"), [(kind, key) for kind, keys in GOOD.items() for key in keys])
+def test_numbers_that_cannot_be_true_are_refused_when_a_ledger_is_read(kind, key, bad):
+    record = {"event": kind, "question": "?", **GOOD[kind]}
+    event_from_dict(record)
+    start = time.process_time()
+    with pytest.raises(BudgetError, match=r"must be above 0|cannot be read"):
+        event_from_dict(record | {key: bad})
+    assert time.process_time() - start < 0.2
+
+
+def test_a_ledger_with_sensitivities_of_no_whole_numbers_is_refused():
+    """A reader's ledger with all squared L2 sensitivities divided by a million stated epsilon 0.000137 (finding 11)."""
+    record = {"event": "gaussian", "question": "?", **GOOD["gaussian"]}
+    for l1, l2_squared in (("1", "1/1000000"), ("3", "2"), ("1", "2"), ("2", "5")):
+        with pytest.raises(BudgetError, match="no whole numbers"):
+            event_from_dict(record | {"sensitivity_l1": l1, "sensitivity_l2_squared": l2_squared})
+    with pytest.raises(BudgetError, match="is not whole"):
+        event_from_dict({"event": "choice", "question": "?", "rate": "1", "sensitivity": "1/2"})
+
+
+@pytest.mark.parametrize(
+    "broken", [[], "x", None, {"events": []}, {"budget": [], "protects": "", "events": [], "observed": []}]
+)
+def test_what_is_no_ledger_is_refused(broken):
+    with pytest.raises(BudgetError, match=r"a ledger cannot be read|a ledger has a budget"):
+        Statement.from_dict(broken)
+
+
+def test_a_ledger_that_costs_more_than_any_float_is_refused_and_not_crashed_on():
+    ledger = Ledger(PureDP(1), "one row")
+    with pytest.raises(BudgetExceeded, match=r"would cost 1e400 epsilon; 1 is left of 1"):
+        ledger.charge(Noisy("q", Laplace(Fraction(1, 10**400)), ONE))
+    record = Statement(ApproxDP(1, "1e-6"), "one row", ()).to_dict()
+    record["events"] = [{"stage": "s", "event": "laplace", "question": "?", **GOOD["laplace"], "scale": "1e-400"}]
+    with pytest.raises(BudgetExceeded, match="does not keep its promise"):
+        Statement.from_dict(record)

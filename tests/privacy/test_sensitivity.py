@@ -8,6 +8,7 @@ import pytest
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
+from sfumato.data.schema import Schema
 from sfumato.privacy.budget import ZCDP, PureDP
 from sfumato.privacy.events import Gaussian, Laplace
 from sfumato.privacy.holder import GRID, LocalHolder, Neighbours, grid_dependence
@@ -136,3 +137,19 @@ def test_a_holder_cannot_be_copied_and_prints_nothing_private():
             leak(holder)
     assert repr(holder) == "LocalHolder(Domain(a: 2, b: 2))"
     assert "3" not in repr(holder)
+
+
+def test_a_person_is_named_only_where_an_identifier_tells_persons_apart():
+    """Without one, that a person has one row is an assumption which nothing checks (finding 13)."""
+    columns = [{"name": "a", "type": "categorical", "categories": ["x", "y"]}]
+
+    def words(unit, relation="add-remove"):
+        schema = Schema.parse({"name": "t", "columns": columns, "unit": unit, "neighbours": relation})
+        return str(Neighbours.of(schema))
+
+    assert words({"rows": 1}) == "one row, added or removed"
+    assert words({"rows": 1}, "replace-one") == "one row, replaced by any other"
+    assert words({"rows": 3}) == "any 3 rows, added or removed"
+    assert words({"rows": 3}, "replace-one") == "any 3 rows, replaced by any others"
+    assert words({"rows": 1, "column": "id"}) == "one person's row, added or removed"
+    assert words({"rows": 3, "column": "id"}) == "all rows of one person (at most 3), added or removed"

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from sfumato import storage
 from sfumato.cli.console import JsonOption, explained, out, print_json
+from sfumato.exact import printed_up
 from sfumato.privacy.events import Choice, Free, Gaussian, Laplace, Noisy, Skellam
 from sfumato.privacy.ledger import Statement
 
@@ -32,8 +33,8 @@ def ledger(
             continue
         table.add_row(stage, event.question, _randomness(event), f"{float(statement.budget.cost(event)):.4g}")
     out.print(table)
-    out.print(f"Spent {float(statement.spent):.6g} of {float(statement.budget.total.amount):.6g} {unit}.")
     out.print(f"Guarantee: {statement.sentence()}.")
+    out.print(f"Spent: {printed_up(statement.spent)} of {printed_up(statement.budget.total.amount)} {unit}.")
 
 
 def _randomness(event: Noisy | Choice) -> str:

@@ -71,7 +71,7 @@ def serve(
         if as_json:
             print_json({"party": name, **statement.to_dict()})
         else:
-            out.print(f"The study is over. {name} has spent: {statement.sentence()}.")
+            out.print(f"The study is over. Guarantee for the rows of {name}: {statement.sentence()}.")
             out.print(_spending(statement))
     finally:
         book.close()

@@ -153,7 +153,7 @@ def run(
     ]
     desk = Desk(CURATOR, members, signers[CURATOR], mailbox)
     rounds = Rounds(members, LocalWire(desk, players), MemoryStore())
-    ledger = Ledger(budget, str(Neighbours.of(schema)))
+    ledger = Ledger(budget, str(Neighbours.of(schema)), schema.observed)
     model = run_recipe(recipe, federation(schema, ledger, rounds), schema, ledger)
     rounds.end()
     for player in players:

@@ -161,11 +161,11 @@ def _propose(seat: Seat, ask: Ask) -> tuple[Summary, tuple[Noisy, ...]]:
             # Nothing of it has left, and from now on nothing ever will.
             seat.store.save(replace(record, state=State.ABORTED, payload=b"", entries=()))
     ledger = seat.ledger()
-    before = ledger.statement().guarantee
+    before = seat.budget.spent(ledger.statement().spent)
     events = table_events(*_asked(ask), seat.holder.neighbours)
     ledger.charge(*events)
     tables = tuple(event.question for event in events)
-    after = ledger.statement().guarantee
+    after = seat.budget.spent(ledger.statement().spent)
     return Summary(ask.round, ask.attempt, ask.stage, tables, cells, 8 * cells, before, after), events
 
 

@@ -62,7 +62,9 @@ _KIND: dict[type, str] = {Laplace: "laplace", Skellam: "skellam"}
 
 
 def _noise(kind: str, width: str) -> Noise:
-    if not _FRACTION.fullmatch(width):  # "1e999999999" is a number too, and would take all memory
+    if not _FRACTION.fullmatch(width) or not Fraction(
+        width
+    ):  # "1e999999999" is a number too, and would take all memory
         raise ValueError(width)
     kinds: dict[str, type[Laplace] | type[Skellam]] = {"laplace": Laplace, "skellam": Skellam}
     return kinds[kind](Fraction(width))

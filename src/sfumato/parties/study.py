@@ -102,7 +102,7 @@ def curate(
     recipe = recipe_for(manifest.method, manifest.schema, None)
     desk = Desk(CURATOR, manifest, signer, mailbox)
     rounds = Rounds(manifest, MailWire(desk, book, waiting), book)
-    ledger = Ledger(budget_of_study(manifest), protected(manifest))
+    ledger = Ledger(budget_of_study(manifest), protected(manifest), manifest.schema.observed)
     for name in manifest.schema.observed:
         ledger.note(f"domain of column {name!r} was observed in data", "every party accepted it by its signature")
     book.note("started", manifest_sha256=manifest.digest)

@@ -23,6 +23,9 @@ from sfumato.privacy.events import Choice, Event, Free, Gaussian, Laplace, Noisy
 _SLACK = 1e-9
 """Relative room for the rounding of special functions, always taken on the private side."""
 
+_STEEP = 600
+"""Beyond this epsilon, e^-epsilon leaves the range of floats, and 4 epsilon is charged: a bound that needs no float."""
+
 
 def pure_cost(event: Event) -> Fraction | None:
     """The epsilon of an event, or None if it has none (Gaussian and Skellam noise are not pure DP at any epsilon)."""
@@ -83,7 +86,10 @@ def gaussian_cost(event: Event) -> Fraction:
     """Half the squared mu of an event in Gaussian DP; an epsilon-DP event is at most as bad as the mu it implies."""
     match event:
         case Noisy(noise=Laplace()) | Choice():
-            odds = exp(-float(pure_cost(event) or 0))
+            epsilon = pure_cost(event) or Fraction(0)
+            if epsilon > _STEEP:
+                return 4 * epsilon
+            odds = exp(-float(epsilon))
             mu = -2 * float(ndtri(odds / (1 + odds)))
             return round_up(mu * mu / 2)
         case _:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite, isqrt
+from math import isqrt
 from typing import Any
 
 from sfumato.errors import BudgetError, MethodError
+from sfumato.exact import exact_number, printed_up
 from sfumato.privacy.accountant import (
     concentrated_cost,
     gaussian_budget,
@@ -90,9 +91,14 @@ class PureDP:
             raise BudgetError("Gaussian noise has no cost in pure DP; give a delta, or use a method with Laplace noise")
         return cost
 
+    @property
+    def guarantee(self) -> dict[str, float]:
+        """What a run within this budget guarantees, whatever it spends; rounded up."""
+        return {"epsilon": _rounded_up(self.epsilon), "delta": 0.0}
+
     def spent(self, amount: Fraction) -> dict[str, float]:
-        """The guarantee of a total cost."""
-        return {"epsilon": float(amount), "delta": 0.0}
+        """A cost in the terms of this budget, for readers. It guarantees nothing: it may depend on the answers."""
+        return {"epsilon": _rounded_up(amount), "delta": 0.0}
 
     def to_dict(self) -> dict[str, Any]:
         """This budget as JSON."""
@@ -117,9 +123,14 @@ class ZCDP:
         """What an event takes from this budget."""
         return concentrated_cost(event)
 
+    @property
+    def guarantee(self) -> dict[str, float]:
+        """What a run within this budget guarantees, whatever it spends; rounded up."""
+        return {"rho": _rounded_up(self.rho)}
+
     def spent(self, amount: Fraction) -> dict[str, float]:
-        """The guarantee of a total cost."""
-        return {"rho": float(amount)}
+        """A cost in the terms of this budget, for readers. It guarantees nothing: it may depend on the answers."""
+        return {"rho": _rounded_up(amount)}
 
     def to_dict(self) -> dict[str, Any]:
         """This budget as JSON."""
@@ -134,6 +145,11 @@ class _WithDelta:
     def __init__(self, epsilon: float | str | Fraction, delta: float | str | Fraction):
         object.__setattr__(self, "epsilon", _positive("epsilon", epsilon, SMALLEST, LARGEST))
         object.__setattr__(self, "delta", _positive("delta", delta, Fraction(1, 10**30), Fraction(1, 10)))
+
+    @property
+    def guarantee(self) -> dict[str, float]:
+        """What a run within this budget guarantees, whatever it spends; rounded up."""
+        return {"epsilon": _rounded_up(self.epsilon), "delta": _rounded_up(self.delta)}
 
 
 @dataclass(frozen=True, init=False)
@@ -150,8 +166,8 @@ class ApproxDP(_WithDelta):
         return gaussian_cost(event)
 
     def spent(self, amount: Fraction) -> dict[str, float]:
-        """The guarantee of a total cost, at this budget's delta."""
-        return {"epsilon": gaussian_epsilon(amount, float(self.delta)), "delta": float(self.delta)}
+        """A cost at this budget's delta, for readers. It guarantees nothing: it may depend on the answers."""
+        return {"epsilon": gaussian_epsilon(amount, float(self.delta)), "delta": _rounded_up(self.delta)}
 
     def to_dict(self) -> dict[str, Any]:
         """This budget as JSON."""
@@ -172,8 +188,8 @@ class SkellamDP(_WithDelta):
         return renyi_cost(event)
 
     def spent(self, amount: Fraction) -> dict[str, float]:
-        """The guarantee of a total cost, at this budget's delta."""
-        return {"epsilon": renyi_epsilon(amount, float(self.delta)), "delta": float(self.delta)}
+        """A cost at this budget's delta, for readers. It guarantees nothing: it may depend on the answers."""
+        return {"epsilon": renyi_epsilon(amount, float(self.delta)), "delta": _rounded_up(self.delta)}
 
     def to_dict(self) -> dict[str, Any]:
         """This budget as JSON."""
@@ -211,19 +227,23 @@ def budget_from_dict(record: Mapping[str, Any]) -> Budget:
 
 def _positive(name: str, value: float | str | Fraction, low: Fraction, high: Fraction) -> Fraction:
     """An exact fraction from a user's number: 0.1 means one tenth, not the nearest binary float."""
+    given = str(value)[:40]
     try:
-        if isinstance(value, float) and not isfinite(value):
-            raise ValueError
-        exact = value if isinstance(value, Fraction) else Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
+        exact = exact_number(value)
+    except ValueError:
         raise BudgetError(
-            f"{name} is {value!r}; a number above 0 is wanted, for example {name} = {_EXAMPLE[name]}"
+            f"{name} is {given!r}; a number above 0 is wanted, for example {name} = {_EXAMPLE[name]}"
         ) from None
     if exact <= 0:
-        raise BudgetError(f"{name} is {value}; it must be above 0, for example {name} = {_EXAMPLE[name]}")
+        raise BudgetError(f"{name} is {given}; it must be above 0, for example {name} = {_EXAMPLE[name]}")
     if not low <= exact <= high:
-        raise BudgetError(f"{name} is {value}; it must lie between {float(low):g} and {float(high):g}")
+        raise BudgetError(f"{name} is {given}; it must lie between {float(low):g} and {float(high):g}")
     return exact
+
+
+def _rounded_up(value: Fraction) -> float:
+    """A float whose decimal text is not below the exact value: 0.3 for three tenths, whatever the nearest float is."""
+    return float(printed_up(value, 15))
 
 
 _EXAMPLE = {"epsilon": "1", "rho": "0.1", "delta": "1e-9"}

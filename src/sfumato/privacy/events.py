@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import BudgetError
+from sfumato.exact import exact_number
 from sfumato.privacy.noise import discrete_laplace_variance, rounded_gaussian_variance
 
 LEAST_VARIANCE = 1e-12
@@ -18,6 +19,9 @@ class Laplace:
     """Discrete Laplace noise: P(x) proportional to exp(-|x| / scale) on the integers."""
 
     scale: Fraction
+
+    def __post_init__(self) -> None:
+        _require_positive("Laplace noise of scale", self.scale)
 
     @property
     def variance(self) -> float:
@@ -31,6 +35,9 @@ class Gaussian:
 
     sigma: Fraction
 
+    def __post_init__(self) -> None:
+        _require_positive("Gaussian noise of standard deviation", self.sigma)
+
     @property
     def variance(self) -> float:
         """Variance of one draw."""
@@ -42,6 +49,9 @@ class Skellam:
     """The difference of two Poisson numbers, of variance `mu`: unlike rounded normals, shares of it add up exactly."""
 
     mu: Fraction
+
+    def __post_init__(self) -> None:
+        _require_positive("Skellam noise of variance", self.mu)
 
     @property
     def variance(self) -> float:
@@ -58,6 +68,10 @@ class Sensitivity:
 
     l1: Fraction
     l2_squared: Fraction
+
+    def __post_init__(self) -> None:
+        _require_positive("an L1 sensitivity of", self.l1)
+        _require_positive("a squared L2 sensitivity of", self.l2_squared)
 
     @classmethod
     def single(cls, bound: int) -> Sensitivity:
@@ -79,17 +93,11 @@ class Noisy:
 
     def to_dict(self) -> dict[str, Any]:
         """This event as JSON; every number is an exact fraction in text form."""
-        match self.noise:
-            case Laplace(width):
-                kind, name = "laplace", "scale"
-            case Gaussian(width):
-                kind, name = "gaussian", "sigma"
-            case Skellam(width):
-                kind, name = "skellam", "mu"
+        kind, name = next((kind, name) for kind, (noise, name) in _NOISES.items() if isinstance(self.noise, noise))
         return {
             "event": kind,
             "question": self.question,
-            name: str(width),
+            name: str(getattr(self.noise, name)),
             "sensitivity_l1": str(self.sensitivity.l1),
             "sensitivity_l2_squared": str(self.sensitivity.l2_squared),
         }
@@ -105,6 +113,10 @@ class Choice:
     question: str
     rate: Fraction
     sensitivity: int
+
+    def __post_init__(self) -> None:
+        _require_positive("a choice of rate", self.rate)
+        _require_positive("a choice among scores of sensitivity", self.sensitivity)
 
     @property
     def epsilon(self) -> Fraction:
@@ -137,22 +149,43 @@ Event = Noisy | Choice | Free
 
 
 def event_from_dict(record: dict[str, Any]) -> Event:
-    """Read an event back; a kind that is not known is an error, never free."""
+    """Read an event back; a kind that is not known is an error, never free, and so is a number that cannot be true."""
     try:
-        kind = record["event"]
+        kind, question = record["event"], str(record["question"])
         if kind == "free":
-            return Free(record["question"], record["reason"])
+            return Free(question, str(record["reason"]))
         if kind == "choice":
-            return Choice(record["question"], Fraction(record["rate"]), int(record["sensitivity"]))
-        sensitivity = Sensitivity(Fraction(record["sensitivity_l1"]), Fraction(record["sensitivity_l2_squared"]))
-        if kind == "laplace":
-            return Noisy(record["question"], Laplace(Fraction(record["scale"])), sensitivity)
-        if kind == "gaussian":
-            return Noisy(record["question"], Gaussian(Fraction(record["sigma"])), sensitivity)
-        if kind == "skellam":
-            return Noisy(record["question"], Skellam(Fraction(record["mu"])), sensitivity)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError) as problem:
+            return Choice(question, exact_number(record["rate"]), _whole(record["sensitivity"]))
+        if kind in _NOISES:
+            noise, width = _NOISES[kind]
+            sensitivity = Sensitivity(*(exact_number(record[f"sensitivity_{norm}"]) for norm in ("l1", "l2_squared")))
+            # One person moves whole numbers by whole numbers, so that no coordinate's square is below its size.
+            if not sensitivity.l1 <= sensitivity.l2_squared <= sensitivity.l1**2:
+                raise ValueError("no whole numbers move by these L1 and L2 norms")
+            return Noisy(question, noise(exact_number(record[width])), sensitivity)
+    except (KeyError, TypeError, ValueError) as problem:
         raise BudgetError(f"a ledger event cannot be read ({problem!r}); wanted the keys that Sfumato writes") from None
     raise BudgetError(
         f"a ledger has an event of kind {kind!r}; known kinds are laplace, gaussian, skellam, choice and free"
     )
+
+
+_NOISES: dict[str, tuple[type[Laplace] | type[Gaussian] | type[Skellam], str]] = {
+    "laplace": (Laplace, "scale"),
+    "gaussian": (Gaussian, "sigma"),
+    "skellam": (Skellam, "mu"),
+}
+"""Kinds of noise as they are written down, and the name of their width."""
+
+
+def _whole(value: Any) -> int:
+    exact = exact_number(value)
+    if exact.denominator != 1:
+        raise ValueError(f"{exact} is not whole")
+    return int(exact)
+
+
+def _require_positive(what: str, number: Fraction | int) -> None:
+    # Noise without width would hide nothing, and what moves nothing, or less than nothing, would cost nothing.
+    if not number > 0:
+        raise BudgetError(f"{what} {number} was given; it must be above 0")

@@ -34,15 +34,20 @@ Table = TypeVar("Table", contravariant=True)
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Which two tables must look alike: one person with at most `rows` rows more or less, or exchanged for another."""
+    """Which two tables must look alike: at most `rows` rows more or less, or exchanged for others.
+
+    `persons` says that an identifier tells which rows are one person's, and that no person has more. Without one, it is
+    only an assumption that these rows are all that a person has.
+    """
 
     rows: int = 1
     replace: bool = False
+    persons: bool = False
 
     @classmethod
     def of(cls, schema: Schema) -> Neighbours:
         """The relation that a schema declares."""
-        return cls(schema.unit.rows, replace=schema.neighbours == "replace-one")
+        return cls(schema.unit.rows, schema.neighbours == "replace-one", schema.unit.column is not None)
 
     @property
     def changes(self) -> int:
@@ -61,8 +66,12 @@ class Neighbours:
         return Sensitivity.single(4 * self.changes * GRID + 1)
 
     def __str__(self) -> str:
-        who = "one person's row" if self.rows == 1 else f"all rows of one person (at most {self.rows})"
-        return f"{who}, {'replaced by any other' if self.replace else 'added or removed'}"
+        if self.persons:
+            who = "one person's row" if self.rows == 1 else f"all rows of one person (at most {self.rows})"
+        else:
+            who = "one row" if self.rows == 1 else f"any {self.rows} rows"
+        others = "any other" if self.rows == 1 else "any others"
+        return f"{who}, {f'replaced by {others}' if self.replace else 'added or removed'}"
 
 
 class Codec(Protocol[Table]):

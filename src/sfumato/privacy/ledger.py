@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from sfumato.errors import BudgetError, BudgetExceeded
+from sfumato.exact import printed_up
 from sfumato.privacy.accountant import membership_advantage
-from sfumato.privacy.budget import ApproxDP, Budget, PureDP, SkellamDP, budget_from_dict
+from sfumato.privacy.budget import ZCDP, Budget, PureDP, budget_from_dict
 from sfumato.privacy.events import Event, Free, event_from_dict
 
 Entry = tuple[str, Event]
@@ -18,11 +19,22 @@ Entry = tuple[str, Event]
 
 @dataclass(frozen=True)
 class Statement:
-    """What a run spent: its budget, whom it protects, and every event. Totals are recomputed from the events."""
+    """What a run promised and what it did.
+
+    The guarantee is the budget that was opened, fixed before the first question. What was spent follows from the
+    answers, so it is a figure for readers and no guarantee (docs/proofs/accounting.md, section 3).
+
+    Args:
+        budget: what the run was allowed to spend.
+        protects: whose rows the guarantee is about, and which change of them it hides.
+        entries: every event, in order, with the stage that asked for it; the total is recomputed from them.
+        observed: columns whose domain was read from the data, which the guarantee does not cover.
+    """
 
     budget: Budget
     protects: str
     entries: tuple[Entry, ...]
+    observed: tuple[str, ...] = ()
 
     @property
     def spent(self) -> Fraction:
@@ -31,21 +43,24 @@ class Statement:
 
     @property
     def guarantee(self) -> dict[str, float]:
-        """What the events together guarantee: epsilon and delta, or rho."""
-        return self.budget.spent(self.spent)
+        """Epsilon and delta, or rho, as they were agreed before the run."""
+        return self.budget.guarantee
 
     def sentence(self) -> str:
-        """The guarantee in plain words."""
+        """The guarantee in plain words, with its exceptions."""
+        protecting = f"protecting {self.protects}"
+        if self.observed:
+            protecting += f", except that the domain of {', '.join(self.observed)} was read from the data"
+        if isinstance(self.budget, ZCDP):
+            return f"rho = {printed_up(self.budget.rho)} of zero-concentrated DP, {protecting}"
+        promise = f"epsilon = {printed_up(self.budget.epsilon)}"
+        promise += " (pure)" if isinstance(self.budget, PureDP) else f", delta = {printed_up(self.budget.delta)}"
         numbers = self.guarantee
-        if not isinstance(self.budget, PureDP | ApproxDP | SkellamDP):
-            return f"rho = {numbers['rho']:.6g} of zero-concentrated DP, protecting {self.protects}"
-        promise = f"epsilon = {numbers['epsilon']:.6g}"
-        promise += f", delta = {numbers['delta']:g}" if numbers["delta"] else " (pure)"
         advantage = membership_advantage(numbers["epsilon"], numbers["delta"])
         return (
-            f"{promise}, protecting {self.protects}. Whoever sees the release and knows everything about everybody "
-            f"else can tell whether one person is in the table at most {100 * (1 + advantage) / 2:.4g} % of the time "
-            "(a coin: 50 %)"
+            f"{promise}, {protecting}. {'Apart from that, whoever' if self.observed else 'Whoever'} sees the release "
+            "and knows everything else can tell which of the two tables it was made from at most "
+            f"{printed_up(Fraction(50 * (1 + advantage)), 4)} % of the time (a coin: 50 %)"
         )
 
     def verify(self) -> None:
@@ -56,18 +71,19 @@ class Statement:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """This statement as JSON; the totals in it are for readers and are not read back."""
+        """This statement as JSON; totals, guarantee and sentence are for readers and are not read back."""
         entries = [
             {"stage": stage, **event.to_dict(), "cost": float(self.budget.cost(event))} for stage, event in self.entries
         ]
         return {
             "budget": self.budget.to_dict(),
             "protects": self.protects,
+            "observed": list(self.observed),
+            "guarantee": self.guarantee,
+            "sentence": self.sentence(),
             "unit": self.budget.total.unit,
             "available": float(self.budget.total.amount),
             "spent": float(self.spent),
-            "guarantee": self.guarantee,
-            "sentence": self.sentence(),
             "events": entries,
         }
 
@@ -76,8 +92,9 @@ class Statement:
         """Read a statement back from JSON and verify it."""
         try:
             entries = tuple((str(event["stage"]), event_from_dict(event)) for event in record["events"])
-            statement = cls(budget_from_dict(record["budget"]), str(record["protects"]), entries)
-        except (KeyError, TypeError) as problem:
+            observed = tuple(map(str, record["observed"]))
+            statement = cls(budget_from_dict(record["budget"]), str(record["protects"]), entries, observed)
+        except (AttributeError, KeyError, TypeError) as problem:
             raise BudgetError(f"a ledger cannot be read ({problem!r}); wanted the keys that Sfumato writes") from None
         statement.verify()
         return statement
@@ -86,9 +103,10 @@ class Statement:
 class Ledger:
     """The book of one run. Only a holder charges it."""
 
-    def __init__(self, budget: Budget, protects: str):
+    def __init__(self, budget: Budget, protects: str, observed: Sequence[str] = ()):
         self.budget = budget
         self.protects = protects
+        self.observed = tuple(observed)
         self.stage = "start"
         self._total = budget.total.amount
         self._spent = Fraction(0)
@@ -104,8 +122,8 @@ class Ledger:
         cost = sum((self.budget.cost(event) for event in events), Fraction(0))
         if cost > self.left:
             raise BudgetExceeded(
-                f"{events[0].question} would cost {float(cost):.4g} {self.budget.total.unit}; "
-                f"{float(self.left):.4g} is left of {float(self._total):.4g}; nothing was computed"
+                f"{events[0].question} would cost {printed_up(cost, 4)} {self.budget.total.unit}; "
+                f"{printed_up(self.left, 4)} is left of {printed_up(self._total, 4)}; nothing was computed"
             )
         self._spent += cost
         self._entries.extend((self.stage, event) for event in events)
@@ -116,4 +134,4 @@ class Ledger:
 
     def statement(self) -> Statement:
         """The book so far, as a value."""
-        return Statement(self.budget, self.protects, tuple(self._entries))
+        return Statement(self.budget, self.protects, tuple(self._entries), self.observed)

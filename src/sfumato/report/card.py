@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from math import exp, pi, sqrt
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from sfumato.data.columns import Boolean, Categorical, Column
 from sfumato.data.marginal import Measurement
 from sfumato.encode.labels import labels
 from sfumato.errors import ReleaseError
+from sfumato.exact import exact_number, printed_up
 from sfumato.privacy.events import Laplace, Noisy
 from sfumato.privacy.ledger import Statement
 from sfumato.release import Release
@@ -140,7 +142,7 @@ def _body(card: Card) -> Iterator[str]:
     about += f" Source: {card.source}." if card.source else ""
     about += f" License: {card.license}." if card.license else ""
     yield paragraph(about, "lead")
-    numbers = [(f"{value:.4g}", name) for name, value in card.spending.guarantee.items() if value]
+    numbers = [(printed_up(exact_number(value)), name) for name, value in card.spending.guarantee.items() if value]
     yield tiles(
         [
             *numbers,
@@ -163,17 +165,17 @@ def _guarantee(card: Card) -> str:
     if spent.best_guess is not None:
         guesses = {"a coin": 0.5, "with this release": spent.best_guess, "certainty": 1.0}
         drawing = charts.ranked_bars(
-            list(guesses), list(guesses.values()), [percent(one) for one in guesses.values()], "stage2", spent.sentence
+            list(guesses), list(guesses.values()), [_at_most(one) for one in guesses.values()], "stage2", spent.sentence
         )
-        title = "How often can an attacker guess who is in the table?"
+        title = "How often can an attacker guess whether a row is in the table?"
         parts.append(single(figure(title, "at most", drawing)))
     if spent.guarantee.get("epsilon") is not None and not spent.guarantee["delta"]:
         odds = exp(min(spent.guarantee["epsilon"], 700.0)) / 99
         parts.append(
             paragraph(
-                "In other words: whoever thought beforehand, with 1 chance in 100, that a certain person is in the "
-                "table, and knows everybody else in it, thinks so with at most "
-                f"{percent(odds / (1 + odds))} afterwards."
+                "In other words: whoever thought beforehand, with 1 chance in 100, that certain rows are in the "
+                "table, and knows all others in it, thinks so with at most "
+                f"{_at_most(odds / (1 + odds))} afterwards."
             )
         )
     if card.observed:
@@ -185,6 +187,11 @@ def _guarantee(card: Card) -> str:
             )
         )
     return section("The guarantee", f"{spent.sentence}.", *parts)
+
+
+def _at_most(share: float) -> str:
+    """A bound in percent, rounded up."""
+    return f"{printed_up(Fraction(100 * share), 3)}\u00a0%"
 
 
 def _budget(spent: Spending) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sfumato.evaluate.classifiers import Score
+from sfumato.exact import exact_number, printed_up
 from sfumato.report import charts, spending
 from sfumato.report.figures import Assessment, ClassifierFigures, PairFigures, ReleaseFigures
 from sfumato.report.page import INTERNAL, beside, figure, gallery, key, page, paragraph, section, single, table, tiles
@@ -55,7 +56,7 @@ def _headline(a: Assessment) -> str:
         found.append((f"{reached:.3f}", f"best accuracy after training on synthetic rows (on real rows: {best:.3f})"))
     if a.release is not None:
         numbers = a.release.spending.guarantee
-        promise = ", ".join(f"{name} {value:.4g}" for name, value in numbers.items() if value)
+        promise = ", ".join(f"{name} {printed_up(exact_number(value))}" for name, value in numbers.items() if value)
         found.append((a.release.method, f"method, with {promise}"))
     return tiles(found)
 
@@ -181,7 +182,7 @@ def _stages(release: ReleaseFigures) -> str:
 
 def _budget(release: ReleaseFigures) -> str:
     spent = release.spending
-    words = f"The ledger of the release, recomputed from its events: {spent.sentence}."
+    words = f"The guarantee of the release: {spent.sentence}. What it cost is recomputed from its events."
     drawing = figure("The budget", f"{percent(spent.spent / spent.available)} spent", spending.drawn(spent))
     return section("What it cost", words, single(drawing))
 

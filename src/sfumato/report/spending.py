@@ -1,4 +1,4 @@
-"""The ledger of a release as figures: what each question cost, stage by stage, and what it all guarantees."""
+"""The ledger of a release as figures: what it guarantees, and what each question cost, stage by stage."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Spending:
-    """What a release spent, and what that guarantees.
+    """What a release guarantees, and what it spent.
 
     Args:
         unit: epsilon or rho.
@@ -39,7 +39,7 @@ class Spending:
         spent: how much of it was spent.
         protects: whom the guarantee protects.
         sentence: the guarantee in plain words.
-        guarantee: epsilon and delta, or rho.
+        guarantee: epsilon and delta, or rho, as agreed before the run.
         best_guess: how often, at most, an attacker guesses rightly who is in the table; None where only rho is known.
         questions: all events, in order.
     """
