@@ -14,6 +14,8 @@ import pytest
 from sfumato.privacy import entropy, noise
 from sfumato.privacy.entropy import SystemEntropy
 
+pytestmark = pytest.mark.real_entropy
+
 
 def test_no_part_of_the_public_surface_can_be_seeded():
     assert not inspect.signature(SystemEntropy).parameters
