@@ -25,7 +25,11 @@ from sfumato.errors import BudgetError
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 from sfumato.privacy.ledger import Ledger
+from sfumato.reconcile.pooling import pooled
 from sfumato.reconcile.totals import common_total
+
+ROUNDING = Fraction(1, 1 << 20)
+"""Widths of noise are rounded up, so a little of every share stays unspent: far less than this part of the budget."""
 
 
 class Encode(Protocol):
@@ -136,16 +140,19 @@ def run(
 ) -> Model:
     """Spend the ledger's budget on the rows of `holder`, which are in attributes of `schema`, as the recipe says.
 
-    What a stage leaves unspent goes to the stages after it, in proportion to their own shares.
+    What a stage leaves unspent goes to the stages after it, in proportion to their own shares. What is left at the end,
+    because no table was worth its noise, say, measures every column once more: the whole budget is spent on every path.
     """
     budget = ledger.budget.total
     start = ledger.left
 
+    def left() -> Share:
+        return Share(budget.unit, budget.amount - (start - ledger.left))
+
     def share_of(*stages: str) -> Share:
         """The share of the first of these stages, the only ones that are left to pay for."""
         parts = [recipe.shares[stage] for stage in stages]
-        left = budget.amount - (start - ledger.left)
-        return Share(budget.unit, left * parts[0] / (sum(parts) or 1))
+        return Share(budget.unit, left().amount * parts[0] / (sum(parts) or 1))
 
     progress("encode")
     ledger.stage = "encode"
@@ -162,6 +169,8 @@ def run(
     progress("measure")
     ledger.stage = "measure"
     measured = recipe.measure(holder, selection, share_of("measure"))
+    if left().amount > budget.amount * ROUNDING:
+        measured += recipe.measure(holder, Selection(tuple((name,) for name in holder.domain)), left())
 
     # ------------- below this line nothing can see private rows -------------
     progress("reconcile")
@@ -170,8 +179,8 @@ def run(
     tables = [*one_way, *measured]
     if one_way:
         tables = list(common_total(tables))
-        tables[: len(one_way)] = map(recoding.merge, tables[: len(one_way)])
-    marginals = recipe.reconcile(recoding.domain, tables, selection)
+    agreed = pooled(recoding, tables[: len(one_way)], tables[len(one_way) :])
+    marginals = recipe.reconcile(recoding.domain, agreed, selection)
     return Model(recoding, selection, (*one_way, *measured), marginals)
 
 
