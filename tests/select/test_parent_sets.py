@@ -4,7 +4,7 @@ from itertools import product
 from math import prod
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.select import parent_sets
@@ -40,6 +40,7 @@ def by_brute_force(options, limit):
 
 
 @given(columns(), st.integers(1, 400))
+@example([[("a at 3", 3), ("a at 2", 2)], [("b at 3", 3), ("b at 2", 2)], [("c at 11", 11), ("c at 5", 5)]], 99)
 def test_all_maximal_sets_are_found_once(options, limit):
     found = maximal_sets(options, limit, 10**6, np.random.default_rng(0))
     assert len({frozenset(one) for one in found}) == len(found)

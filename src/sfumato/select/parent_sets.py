@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf, prod
+from math import prod
 
 import numpy as np
 
@@ -14,6 +14,12 @@ Option = tuple[str, int]
 
 Options = Sequence[Option]
 """One column: itself and then its levels, finest first."""
+
+Ratio = tuple[int, int]
+"""A factor, as numerator and denominator: floats would take 45 · (11/5) for more than 99."""
+
+_NEVER: Ratio = (1, 0)
+"""The factor of what cannot grow."""
 
 MOST_STEPS = 20_000
 """A search for all maximal sets is given up after so many steps; some are then found at random."""
@@ -50,26 +56,36 @@ class _Search:
 
     def sets(self) -> Iterator[Clique]:
         """All maximal sets, unless the walk is given up."""
-        yield from self._walk(0, (), 1, inf)
+        yield from self._walk(0, (), 1, _NEVER)
 
-    def _walk(self, place: int, chosen: Clique, cells: int, smallest: float) -> Iterator[Clique]:
+    def _walk(self, place: int, chosen: Clique, cells: int, smallest: Ratio) -> Iterator[Clique]:
         """Maximal sets that go on from `chosen`.
 
         `smallest` is the least factor by which a column that was left out, or made coarse, would make the set grow.
         """
         self._steps += 1
-        if not self.complete or min(self._limit, cells * self._room[place]) * smallest <= self._limit:
+        if not self.complete or not self._exceeds(min(self._limit, cells * self._room[place]), smallest):
             return
         if place == len(self._columns):
-            if cells * smallest > self._limit:
+            if self._exceeds(cells, smallest):
                 yield chosen
             return
-        finer = inf
+        finer = _NEVER
         for name, size in self._columns[place]:
             if cells * size <= self._limit:
-                yield from self._walk(place + 1, (*chosen, name), cells * size, min(smallest, finer / size))
-            finer = size
-        yield from self._walk(place + 1, chosen, cells, min(smallest, finer))
+                yield from self._walk(place + 1, (*chosen, name), cells * size, _smaller(smallest, finer, size))
+            finer = (size, 1)
+        yield from self._walk(place + 1, chosen, cells, _smaller(smallest, finer))
+
+    def _exceeds(self, cells: int, factor: Ratio) -> bool:
+        """Whether a set of so many cells would be too large if it grew by a factor."""
+        return cells * factor[0] > self._limit * factor[1]
+
+
+def _smaller(one: Ratio, other: Ratio, divisor: int = 1) -> Ratio:
+    """The smaller of one ratio and of another one, divided."""
+    other = other[0], other[1] * divisor
+    return one if one[0] * other[1] <= other[0] * one[1] else other
 
 
 def _random_set(columns: Sequence[Options], limit: int, rng: np.random.Generator) -> Clique:
