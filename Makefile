@@ -4,14 +4,21 @@ BIN := .venv/bin
 # Where the public benchmark data sets are (adult.csv.gz with adult.schema.json, and so on).
 DATA ?= data
 
-.PHONY: demo test lint bench reproduce-dpview reproduce-privsyn clean
+# How often `make test-stability` runs the suite.
+RUNS ?= 20
+
+.PHONY: demo test test-stability lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release
 	$(BIN)/sfumato demo --out demo-release
 
 test: lint
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# The suite again and again, with other examples and on a busy machine; stops at the first failure and keeps its output.
+test-stability: .venv/tools
+	$(BIN)/python tests/stability.py --runs $(RUNS)
 
 lint: .venv/tools
 	$(BIN)/ruff format --check

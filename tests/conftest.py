@@ -17,7 +17,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
 # `make test-stability` wants other examples in every run, and more of them.
-settings.register_profile("restless", settings.get_profile("patient"), max_examples=300, database=None)
+settings.register_profile("restless", settings.get_profile("patient"), max_examples=150, database=None)
 settings.load_profile("patient")
 
 SCRIPT = random.Random()

@@ -149,7 +149,7 @@ def distance(real, clique, counts):
 
 
 class TestSurvey:
-    """A release of the built-in survey at epsilon 5. The noise is fresh in every run; the margins are wide."""
+    """A release of the built-in survey at epsilon 5."""
 
     def test_covered_pairs_come_near_the_truth(self, release, real):
         pairs = [pair for pair in combinations(SURVEY.names, 2) if covered(release, pair)]

@@ -19,6 +19,8 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.recipes.privsyn import PRIVSYN
 from sfumato.survey import simulate, survey_schema_text
 
+pytestmark = pytest.mark.xdist_group("utility")  # the fits below are shared
+
 SCHEMA = Schema.parse(json.loads(survey_schema_text()))
 INDEPENDENT = replace(
     PRIVSYN,

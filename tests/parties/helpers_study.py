@@ -20,7 +20,8 @@ from sfumato.parties.messages import CURATOR
 from sfumato.parties.study import Waiting, attend, curate, open_book, seat_of
 from sfumato.release import Release
 
-QUICK = Waiting(0.01, 20)
+QUICK = Waiting(0.01, 600)
+"""Looks often, and waits as long as a busy machine may take."""
 
 
 def sfumato(*arguments, typed=None):
@@ -125,7 +126,7 @@ class Parties:
 
     def __exit__(self, *_):
         for thread in self.threads:
-            thread.join(30)
+            thread.join(600)
             assert not thread.is_alive()
 
 

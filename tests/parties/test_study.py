@@ -88,7 +88,7 @@ def test_a_party_killed_before_it_sends_sends_the_stored_bytes_when_it_is_back(s
         releases = []
         curator = threading.Thread(target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail"))))
         curator.start()
-        killed = subprocess.run([sys.executable, "-c", KILLED, "party", "serve", *command], timeout=60, check=False)
+        killed = subprocess.run([sys.executable, "-c", KILLED, "party", "serve", *command], timeout=600, check=False)
         assert killed.returncode == -signal.SIGKILL
         book = study.book("north")
         (stored,) = book.attempts(0)
@@ -96,7 +96,7 @@ def test_a_party_killed_before_it_sends_sends_the_stored_bytes_when_it_is_back(s
         assert [one for one in box.fetch(CURATOR, 0) if b'"share"' in one and b'"north"' in one] == []
         book.close()
         parties.statements["north"] = study.attend("north", box)
-        curator.join(30)
+        curator.join(600)
     check_outcome(study, releases[0], parties.statements)
     messages = [open_(one, study.manifest) for one in box.fetch(CURATOR, 0)]
     (sent,) = (one for one in messages if isinstance(one, Share) and one.sender == "north" and one.round == 0)
@@ -156,7 +156,7 @@ def test_a_party_stopped_at_any_write_sends_one_vector_and_pays_once(study, monk
             starts += 1
             with contextlib.suppress(Stopped):
                 parties.statements["north"] = study.attend("north", FolderMailbox(study.folder / "mail"))
-        curator.join(30)
+        curator.join(600)
     assert starts == (2 if writes < 6 else 1)
     check_outcome(study, releases[0], parties.statements)
     senders = [open_(one, study.manifest) for one in FolderMailbox(study.folder / "mail").fetch(CURATOR, 0)]
@@ -224,11 +224,11 @@ def test_an_operator_sees_what_is_sent_and_what_it_costs_before_he_agrees(study)
     with Parties(study, lambda name, stack: box, NAMES[1:]):
         curator = threading.Thread(target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail"))))
         curator.start()
-        silent = study.serve(approve="ask", patience=20, poll=0.02, typed="")
+        silent = study.serve(approve="ask", patience=600, poll=0.02, typed="")
         assert silent.exit_code == 2
         assert "nobody is here to approve" in silent.output
-        result = study.serve(approve="ask", patience=20, poll=0.02, typed="y\ny\ny\n")
-        curator.join(30)
+        result = study.serve(approve="ask", patience=600, poll=0.02, typed="y\ny\ny\n")
+        curator.join(600)
     assert result.exit_code == 0, result.output
     for words in ("Round 0 (", " cells, ", "epsilon spent: 0 before", "Send this? [y/N]: y", "The study is over."):
         assert words in " ".join(result.output.split())
