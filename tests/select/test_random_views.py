@@ -134,7 +134,7 @@ def test_the_noise_formula_agrees_with_noise_that_is_really_added(unit):
     cliques = [tuple(domain.names[place] for place in view) for view in views]
     selection = Selection((*cliques, *left_over(domain, cliques)))
     found = []
-    for _ in range(60):
+    for _ in range(400):
         holder, _ = holder_of(sizes, budget, rows=0)
         measured = LeastNoise()(holder, selection, budget.total)[: len(views)]
         errors = []

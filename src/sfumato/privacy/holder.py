@@ -20,7 +20,7 @@ from sfumato.data.schema import Schema
 from sfumato.data.selection import Family
 from sfumato.engines import memory
 from sfumato.privacy.budget import Share
-from sfumato.privacy.choice import exponential_choice
+from sfumato.privacy.choice import Race
 from sfumato.privacy.entropy import Entropy, SystemEntropy
 from sfumato.privacy.events import Choice, Gaussian, Laplace, Noise, Noisy, Sensitivity, Skellam
 from sfumato.privacy.ledger import Ledger
@@ -193,6 +193,8 @@ class LocalHolder:
             f"one of {len(families)} sets of parents, by score {score.name}", epsilon / (2 * sensitivity), sensitivity
         )
         self._ledger.charge(event)
+        # What decides is drawn before the rows are counted, for all candidates: that takes as long on every table.
+        race = Race.draw(len(families), self._entropy)
         new = [family for family in families if (score.name, family) not in self._scores]
         cliques = [(family.column, *family.parents) for family in new]
         tables = (table for batch in _batches(self.domain, cliques) for table in memory.count(self._records, batch))
@@ -201,7 +203,7 @@ class LocalHolder:
             counts = table.counts.astype(np.int64, copy=False)
             self._scores[score.name, family] = score.of(counts.reshape(counts.shape[0], -1))
         exact = [self._scores[score.name, family] - less for family, less in zip(families, handicaps, strict=True)]
-        return exponential_choice(exact, event.rate, self._entropy)
+        return race.winner(exact, event.rate)
 
     def _draw(self, noise: Noise, size: int) -> NDArray[np.int64]:
         match noise:
