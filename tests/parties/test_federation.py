@@ -29,9 +29,10 @@ from sfumato.pipeline import Group
 from sfumato.privacy.accountant import renyi_cost
 from sfumato.privacy.budget import ApproxDP, PureDP, SkellamDP
 from sfumato.privacy.events import Gaussian, Laplace, Noisy, Skellam
-from sfumato.privacy.holder import LocalHolder, Neighbours, grid_dependence
+from sfumato.privacy.holder import LocalHolder, Neighbours
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.party_holder import PartyHolder, draw_share
+from sfumato.privacy.scores import independence_difference
 from sfumato.recipes import RECIPES
 from sfumato.recipes.privbayes import PRIVBAYES
 
@@ -168,7 +169,7 @@ def test_dependence_comes_from_noisy_tables_at_the_cost_that_was_asked_for():
     pairs = list(combinations(DOMAIN.names, 2))
     sensitivity = union.holder.neighbours.dependence.repeated(len(pairs))
     scores = union.holder.dependence(pairs, union.ledger.budget.total.laplace(sensitivity))
-    exact = [grid_dependence(ROWS.project(pair)) / 1024 for pair in pairs]
+    exact = [independence_difference(ROWS.project(pair).counts) / 1024 for pair in pairs]
     assert scores == pytest.approx(np.array(exact), abs=2)
     assert Fraction(999) < union.ledger.statement().spent <= 1000
 

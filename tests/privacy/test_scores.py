@@ -1,5 +1,6 @@
 """Scores against their definitions, and their sensitivities over all small tables and neighbours."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from math import log
@@ -11,7 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sfumato.errors import MethodError
-from sfumato.privacy.scores import GRID, SCORES, distance_to_independence, information, near_to_function, score_named
+from sfumato.privacy.scores import (
+    GRID,
+    SCORES,
+    distance_to_independence,
+    independence_difference,
+    information,
+    near_to_function,
+    one_more_row,
+    score_named,
+)
 
 SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4), (3, 3)]
 MOST_ROWS = {(2, 2): 7, (2, 3): 6, (3, 2): 6, (2, 4): 5, (3, 3): 5}
@@ -77,10 +87,7 @@ def test_bounds_for_added_rows_are_nearly_reached_so_no_smaller_ones_would_be_sa
 
 def test_the_step_of_information_is_bounded_by_the_sum_in_the_proof():
     """1 + log n / (g(n) g(n+1)), where g(n) = (n+1) log(n+1) - n log n, stays below 5/4."""
-
-    def g(n):
-        return (n + 1) * log(n + 1) - n * log(n)
-
+    g = one_more_row
     assert max(1 + log(n) / (g(n) * g(n + 1)) for n in range(1, 2_000)) < 1.25
 
 
@@ -118,9 +125,88 @@ def test_a_perfect_function_has_no_distance_and_full_dependence():
     assert distance_to_independence(counts) == 50 * GRID
 
 
-def test_tables_of_very_many_rows_do_not_overflow():
-    large = np.array([[2**40, 0], [0, 2**40]])
-    assert distance_to_independence(large) == 2**40 * GRID
+LARGE = [10**8, 10**9, 2**31 - 1, 2**31, 2**31 + 1, 3_037_000_499, 10**10]
+"""Numbers of rows around which products leave 64 bits, and floats lose whole rows; tables of counts, without rows."""
+
+
+def large_tables(rows):
+    """Diagonal, uneven and nearly independent tables of so many rows."""
+    half, third = rows // 2, rows // 3
+    yield np.array([[half, 0], [0, rows - half]])
+    yield np.array([[third, 7, 0], [1, rows - third - 20, 3], [2, 0, 7]])
+    yield np.array([[half // 2, half - half // 2], [(rows - half) // 2, rows - half - (rows - half) // 2]])
+    yield np.array([[0, rows - 1], [1, 0]])
+
+
+def neighbours_of(counts):
+    """The table with one row more, for each of its cells."""
+    for cell in np.ndindex(counts.shape):
+        more = counts.copy()
+        more[cell] += 1
+        yield more
+
+
+def exact_distance(counts):
+    """InDif of a table, in rows, by exact fractions."""
+    cells = counts.tolist()
+    rows = sum(map(sum, cells))
+    columns = [sum(column) for column in zip(*cells, strict=True)]
+    return sum(
+        abs(Fraction(count) - Fraction(sum(line) * column, rows))
+        for line in cells
+        for count, column in zip(line, columns, strict=True)
+    )
+
+
+@pytest.mark.parametrize("rows", [*LARGE, 2**40, 2**49])
+def test_distances_of_very_large_tables_are_exact(rows):
+    """From 3.04·10^9 rows on InDif overflowed, and R lost the product of its margins (finding 10)."""
+    for counts in large_tables(rows):
+        for table in (counts, *neighbours_of(counts)):
+            assert independence_difference(table) == exact_distance(table) * GRID // 1
+            assert distance_to_independence(table) == exact_distance(table) * GRID // 2
+
+
+@pytest.mark.parametrize("rows", LARGE)
+@pytest.mark.parametrize("name", ["R", "I"])
+def test_one_row_moves_the_score_of_a_very_large_table_by_no_more_than_is_charged(name, rows):
+    """The divisor of I cancelled: at 10^9 rows, one row moved it by 114,688 where 1,282 were charged (finding 9)."""
+    score = SCORES[name]
+    for counts in large_tables(rows - 1):
+        moved = [abs(score.of(more) - score.of(counts)) for more in neighbours_of(counts)]
+        assert max(moved) <= score.sensitivity(1, replace=False)
+        others = [score.of(more) for more in neighbours_of(counts)]
+        assert max(others) - min(others) <= score.sensitivity(1, replace=True)
+
+
+def exact_information(counts):
+    """Score I with 60 digits, before it is rounded down."""
+
+    def total(numbers):
+        return sum((Decimal(x) * Decimal(x).ln() for x in numbers if x), Decimal(0))
+
+    with localcontext(prec=60):
+        rows = int(counts.sum())
+        bits = total(counts.ravel().tolist()) - total(counts.sum(axis=0).tolist()) - total(counts.sum(axis=1).tolist())
+        bits += total([rows])
+        return bits / (total([rows + 1]) - total([rows])) * GRID
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 10, 1000, 10**6, *LARGE])
+def test_information_is_off_by_less_than_half_a_step_before_it_is_rounded_down(rows):
+    for counts in large_tables(rows) if rows > 100 else [np.array([[rows, 0], [0, 1]])]:
+        exact = exact_information(counts)
+        assert exact - Decimal("1.5") < information(counts) <= exact + Decimal("0.5")
+
+
+def test_tables_that_are_larger_than_what_is_proven_are_refused():
+    with pytest.raises(MethodError, match=r"more than 10,000,000,000 rows.*use score R"):
+        information(np.array([[10**10, 0], [0, 1]]))
+    with pytest.raises(MethodError, match=r"more than 100,000,000 rows.*use score R"):
+        near_to_function(np.array([[10**8, 0], [0, 1]]))
+    for score in (independence_difference, distance_to_independence):
+        with pytest.raises(MethodError, match="do not fit in 64 bits"):
+            score(np.array([[2**50, 0], [0, 1]]))
 
 
 def test_what_is_not_known_or_not_binary_is_refused():

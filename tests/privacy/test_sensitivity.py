@@ -1,18 +1,20 @@
 """The neighbour-pair harness: every question a holder answers, over all tables of up to four rows on small domains."""
 
+from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 import pytest
 
 from sfumato.data.domain import Domain
-from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
+from sfumato.errors import ModelTooLarge
 from sfumato.privacy.budget import ZCDP, PureDP
 from sfumato.privacy.events import Gaussian, Laplace
-from sfumato.privacy.holder import GRID, LocalHolder, Neighbours, grid_dependence
+from sfumato.privacy.holder import GRID, LocalHolder, Neighbours
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.scores import independence_difference
 
 DOMAINS = [Domain({"a": 2, "b": 2}), Domain({"a": 2, "b": 3}), Domain({"a": 3, "b": 3})]
 ROWS = 4
@@ -94,8 +96,7 @@ def test_dependence_sensitivity_of_four_is_approached_by_large_tables():
         for cell in np.ndindex(2, 2):
             more = counts.copy()
             more[cell] += 1
-            domain = DOMAINS[0]
-            step = grid_dependence(Marginal(domain, more)) - grid_dependence(Marginal(domain, counts))
+            step = independence_difference(more) - independence_difference(counts)
             worst = max(worst, abs(step) / GRID)
     assert 3.99 < worst <= 4
 
@@ -104,8 +105,7 @@ def test_dependence_is_the_papers_indif():
     # Figure 1 of the PrivSyn report: 40 % male; 20, 30 and 50 % teenagers, adults and elderly. In 100 rows, |0.10 -
     # 0.08|, |0.10 - 0.12|, 0, |0.10 - 0.12|, |0.20 - 0.18|, 0 sum to 0.08.
     actual = np.array([[10, 10, 20], [10, 20, 30]])
-    pair = Marginal(Domain({"gender": 2, "age": 3}), actual)
-    assert grid_dependence(pair) == int(0.08 * 100 * GRID)
+    assert independence_difference(actual) == int(0.08 * 100 * GRID)
 
 
 def test_a_holder_charges_before_it_looks():
@@ -153,3 +153,12 @@ def test_a_person_is_named_only_where_an_identifier_tells_persons_apart():
     assert words({"rows": 3}, "replace-one") == "any 3 rows, replaced by any others"
     assert words({"rows": 1, "column": "id"}) == "one person's row, added or removed"
     assert words({"rows": 3, "column": "id"}) == "all rows of one person (at most 3), added or removed"
+
+
+def test_a_table_of_more_cells_than_can_be_numbered_is_refused_before_anything_is_paid():
+    domain = Domain({"a": 70_000, "b": 70_000})
+    ledger = Ledger(PureDP(1), "test")
+    holder = LocalHolder(Records(domain, [np.array([69_999]), np.array([69_999])]), Neighbours(), ledger)
+    with pytest.raises(ModelTooLarge, match="4,900,000,000 cells; at most 4,294,967,296"):
+        holder.measure([("a", "b")], [Laplace(Fraction(2))])
+    assert ledger.statement().entries == ()

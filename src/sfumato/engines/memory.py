@@ -13,6 +13,9 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
 
+MOST_CELLS = 1 << 32
+"""Cells are numbered in 32 bits: larger tables would be counted wrongly, if there were memory for them."""
+
 JOINT_CELLS = 1 << 14
 """Cells of a joint that stands in for several tables: the 256 KB it is counted in stay in the second-level cache."""
 
@@ -23,6 +26,8 @@ def count(records: Records, cliques: Sequence[Clique]) -> tuple[Marginal, ...]:
     A table that is contained in a larger one which is counted anyway costs nothing: it is summed from that one. Small
     tables are first gathered into joints (see `plan`), so that the rows are passed over as few times as possible.
     """
+    for clique in cliques:
+        records.domain.require_cells(clique, MOST_CELLS)
     waiting: dict[Clique, set[Clique]] = {}
     for clique, joint in zip(cliques, plan(records.domain, cliques), strict=True):
         waiting.setdefault(joint, set()).add(clique)

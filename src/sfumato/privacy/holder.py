@@ -26,7 +26,7 @@ from sfumato.privacy.events import Choice, Gaussian, Laplace, Noise, Noisy, Sens
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.noise import discrete_laplace, rounded_gaussian
 from sfumato.privacy.scores import GRID as GRID
-from sfumato.privacy.scores import Score
+from sfumato.privacy.scores import Score, independence_difference
 from sfumato.privacy.shares import skellam_share
 
 Table = TypeVar("Table", contravariant=True)
@@ -157,6 +157,8 @@ class LocalHolder:
     def measure(self, cliques: Sequence[Clique], noises: Sequence[Noise]) -> tuple[Measurement, ...]:
         """The marginal of each clique, every cell with independent noise of its own width."""
         domains = [self.domain.project(clique) for clique in cliques]
+        for clique in cliques:
+            self.domain.require_cells(clique, memory.MOST_CELLS)
         self._ledger.charge(*table_events(cliques, noises, self.neighbours))
         # Noise is drawn before the rows are counted: its running time cannot depend on them.
         drawn = [self._draw(noise, domain.cells()) for domain, noise in zip(domains, noises, strict=True)]
@@ -176,7 +178,9 @@ class LocalHolder:
         self._ledger.charge(Noisy(f"dependence of {len(pairs)} pairs of columns, in rows / {GRID}", noise, sensitivity))
         drawn = self._draw(noise, len(pairs))
         tables = (table for batch in _batches(self.domain, pairs) for table in memory.count(self._records, batch))
-        exact = np.fromiter(map(grid_dependence, tables), dtype=np.int64, count=len(pairs))
+        exact = np.fromiter(
+            (independence_difference(_integers(table)) for table in tables), dtype=np.int64, count=len(pairs)
+        )
         return np.asarray((exact + drawn) / GRID, dtype=np.float64)
 
     def choose(self, families: Sequence[Family], score: Score, epsilon: Fraction, handicaps: Sequence[int]) -> int:
@@ -200,7 +204,7 @@ class LocalHolder:
         tables = (table for batch in _batches(self.domain, cliques) for table in memory.count(self._records, batch))
         for family, table in zip(new, tables, strict=True):
             # A family is a candidate in many choices, and its exact score does not change between them.
-            counts = table.counts.astype(np.int64, copy=False)
+            counts = _integers(table)
             self._scores[score.name, family] = score.of(counts.reshape(counts.shape[0], -1))
         exact = [self._scores[score.name, family] - less for family, less in zip(families, handicaps, strict=True)]
         return race.winner(exact, event.rate)
@@ -243,11 +247,6 @@ def _batches(domain: Domain, cliques: Sequence[Clique], most_cells: int = 1 << 2
         yield batch
 
 
-def grid_dependence(pair: Marginal) -> int:
-    """InDif of an exact pair table in units of 1/GRID, rounded down; integers throughout, so rounding is exact."""
-    counts = pair.counts.astype(np.int64)
-    rows = int(counts.sum())
-    if rows == 0:
-        return 0
-    product = np.multiply.outer(counts.sum(axis=1), counts.sum(axis=0))
-    return int(np.abs(rows * counts - product).sum()) * GRID // rows
+def _integers(table: Marginal) -> NDArray[np.int64]:
+    """The counts of an exact table."""
+    return table.counts.astype(np.int64, copy=False)

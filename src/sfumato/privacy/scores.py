@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, log
+from math import ceil, floor, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,15 @@ from sfumato.errors import MethodError
 
 GRID = 1024
 """Scores that are not whole numbers are rounded down to multiples of 1/GRID, so that integer noise serves them too."""
+
+MOST_ROWS = 1 << 50
+"""Scores in units of 1/GRID of tables with fewer rows fit in 64 bits with room for noise."""
+
+MOST_ROWS_OF_INFORMATION = 10**10
+"""Up to here the rounding of score I is bounded by half a step (docs/proofs/choice.md)."""
+
+MOST_ROWS_OF_KNAPSACK = 10**8
+"""Score F keeps lists of half as many numbers as there are rows."""
 
 Counts = NDArray[np.int64]
 
@@ -51,17 +60,29 @@ class Score:
         return ceil(rows * each * GRID) + self.rounding
 
 
+def independence_difference(counts: Counts) -> int:
+    """InDif: the L1 distance between the table and the product of its margins, in rows; exact, then rounded down."""
+    rows, distance = _distance_times_rows(counts)
+    return distance * GRID // rows
+
+
 def distance_to_independence(counts: Counts) -> int:
     """R: half the L1 distance between the table and the product of its margins, in rows; exact, then rounded down."""
+    rows, distance = _distance_times_rows(counts)
+    return distance * GRID // (2 * rows)
+
+
+def _distance_times_rows(counts: Counts) -> tuple[int, int]:
+    """The number n of rows, and n times the L1 distance between the table and the product of its margins."""
     rows = int(counts.sum())
     if rows == 0:
-        return 0
+        return 1, 0
+    if rows >= MOST_ROWS:
+        raise MethodError(f"a table of {MOST_ROWS:,} rows or more was given; scores of so many do not fit in 64 bits")
+    if rows >= 1 << 31:  # a term may be as large as rows², and the sum of all terms twice that: Python's own integers
+        counts = counts.astype(object)
     product = np.multiply.outer(counts.sum(axis=1), counts.sum(axis=0))
-    if rows < 1 << 31:  # no term, and no sum of all of them, is above 2 rows² < 2^63
-        distance = int(np.abs(rows * counts - product).sum())
-    else:
-        distance = int(np.abs(rows * counts.astype(object) - product.astype(object)).sum())
-    return distance * GRID // (2 * rows)
+    return rows, int(np.abs(rows * counts - product).sum())
 
 
 def information(counts: Counts) -> int:
@@ -73,9 +94,19 @@ def information(counts: Counts) -> int:
     rows = int(counts.sum())
     if rows == 0:
         return 0
+    if rows > MOST_ROWS_OF_INFORMATION:
+        raise MethodError(
+            f"score I was asked for a table of more than {MOST_ROWS_OF_INFORMATION:,} rows, where its rounding is not "
+            "bounded; use score R"
+        )
     bits = _self_information(counts) - _self_information(counts.sum(axis=0)) - _self_information(counts.sum(axis=1))
     bits += rows * log(rows)
-    return floor(max(bits, 0.0) / ((rows + 1) * log(rows + 1) - rows * log(rows)) * GRID)
+    return floor(max(bits, 0.0) / one_more_row(rows) * GRID)
+
+
+def one_more_row(rows: int) -> float:
+    """(n + 1) log (n + 1) - n log n, in a form in which nothing cancels."""
+    return log(rows + 1) + rows * log1p(1 / rows)
 
 
 def _self_information(counts: Counts) -> float:
@@ -91,6 +122,11 @@ def near_to_function(counts: Counts) -> int:
     """
     if counts.shape[0] != 2:
         raise MethodError(f"score F wants columns of 2 codes; one has {counts.shape[0]}; use score R")
+    if int(counts.sum()) > MOST_ROWS_OF_KNAPSACK:
+        raise MethodError(
+            f"score F was asked for a table of more than {MOST_ROWS_OF_KNAPSACK:,} rows, for which its list of sums is "
+            "too long; use score R"
+        )
     half = -(-int(counts.sum()) // 2)
     most = np.full(half + 1, -1, dtype=np.int64)  # by K_0, cut at n/2 (more is of no use): the largest K_1
     most[0] = 0
