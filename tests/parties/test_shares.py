@@ -74,8 +74,8 @@ widths = st.fractions(Fraction(1, 50), 10**6, max_denominator=1000)
 def test_floating_point_is_far_closer_to_a_polya_probability_than_the_margin(scale, honest, place):
     law = shares._polya(scale, honest)
     number = int(law.starts[-1] ** place)
-    with localcontext(shares._CONTEXT):
-        error = Decimal(float(law.log_mass(np.array([number]))[0])) - law.exact_log_mass(number)
+    with localcontext(prec=80):
+        error = Decimal(float(law.law.log_mass(np.array([number]))[0])) - law.law.exact_log_mass(number)
     assert abs(error) < shares.MARGIN / 100
 
 
@@ -84,8 +84,8 @@ def test_floating_point_is_far_closer_to_a_polya_probability_than_the_margin(sca
 def test_floating_point_is_far_closer_to_a_poisson_probability_than_the_margin(mean, place):
     law = shares._poisson(mean)
     number = int(law.starts[0] + place * (law.starts[-1] - law.starts[0]))
-    with localcontext(shares._CONTEXT):
-        error = Decimal(float(law.log_mass(np.array([number]))[0])) - law.exact_log_mass(number)
+    with localcontext(prec=80):
+        error = Decimal(float(law.law.log_mass(np.array([number]))[0])) - law.law.exact_log_mass(number)
     assert abs(error) < shares.MARGIN / 100
 
 
@@ -96,17 +96,145 @@ def test_every_step_is_above_all_its_probabilities(width, honest, seed):
     for law in (shares._polya(width, honest), shares._poisson(width)):
         step = rng.integers(len(law.starts), size=50)
         number = law.starts[step] + (rng.random(50) * 2.0 ** law.bits[step]).astype(np.int64)
-        weight = np.log(np.array(law.weights, dtype=float))[step] - law.bits[step] * math.log(2)
-        assert (law.log_mass(number) + law.constant + shares.MARGIN / 10 <= weight).all()
+        weight = np.log(np.array(law.weights[: len(law.starts)], dtype=float))[step] - law.bits[step] * math.log(2)
+        assert (law.law.log_mass(number) + law.constant + shares.MARGIN / 10 <= weight).all()
         assert sum(law.weights) <= 1 << 62
 
 
-@pytest.mark.parametrize(
-    "law", [shares._polya(Fraction(9), 3), shares._polya(Fraction(3000), 1), shares._poisson(Fraction(200))]
-)
-def test_eighty_digits_decide_as_floats_do(law):
+@settings(deadline=None, max_examples=30)
+@given(widths, st.integers(1, 12), st.floats(0.5, 60), st.integers(0, 2**32))
+def test_the_ends_are_above_all_their_probabilities(width, honest, tail, seed):
+    rng = np.random.default_rng(seed)
+    for law in (shares._polya(width, honest, tail), shares._poisson(width, tail)):
+        steps, below = len(law.starts), int(law.starts[0])
+        with localcontext(prec=60):
+            for away in (0, 1, int(rng.integers(1000)), int(float(law.scale) * 50)):
+                assert law._log_chance(law.stop + away, steps + 1) <= 0
+            for number in {0, below // 2, below - 1} if below else ():
+                assert law._log_chance(number, steps) <= 0
+        assert (law.weights[steps] == 0) == (below == 0)
+
+
+SMALL = [
+    shares._polya(Fraction(3, 2), 3, 1.0),
+    shares._polya(Fraction(1, 3), 2, 0.5),
+    shares._polya(Fraction(20), 1, 0.7),
+    shares._poisson(Fraction(7, 2), 0.3),
+    shares._poisson(Fraction(90), 1.5),
+]
+"""Laws whose steps are cut off so early that their ends are drawn all the time."""
+
+
+def proposed(law, number):
+    """The probability that a number is proposed, and the step that proposes it; exact but for 60 digits."""
+    step = int(np.searchsorted(law.starts, number, side="right")) - 1
+    if number >= law.stop:
+        step = len(law.starts) + 1
+        rate = Decimal(law.scale.denominator) / law.scale.numerator
+        inside = (1 - (-rate).exp()) * (-rate * (number - law.stop)).exp()
+    elif number < law.starts[0]:
+        step = len(law.starts)
+        inside = 1 / Decimal(1 << int(law.starts[0]).bit_length())
+    else:
+        inside = 1 / Decimal(1 << int(law.bits[step]))
+    return Decimal(law.weights[step]) / 2**62 * inside, step
+
+
+@pytest.mark.parametrize("law", SMALL)
+def test_every_number_is_drawn_and_kept_in_proportion_to_its_probability(law):
+    """Also those beyond the steps: no tail is cut off."""
+    with localcontext(prec=60):
+        ratios = []
+        for number in range(law.stop + 60):
+            chance, step = proposed(law, number)
+            ratios.append((chance.ln() + law._log_chance(number, step)) - law.law.exact_log_mass(number))
+        assert max(ratios) - min(ratios) < Decimal("1e-40")
+
+
+@pytest.mark.parametrize("law", SMALL)
+@pytest.mark.parametrize("margin", [shares.MARGIN, 1.0], ids=["floats", "exact"])
+def test_numbers_of_steps_and_ends_have_their_law(law, margin):
+    drawn = law.draw(8000 if margin < 1 else 500, ScriptedEntropy(5), margin)
+    assert (drawn >= law.stop).any()
+    numbers = np.arange(law.stop + 2000)
+    mass = np.exp(law.law.log_mass(numbers))
+    expected = mass / mass.sum() * drawn.size
+    reach = int(np.flatnonzero(expected >= 10)[-1])
+    seen = np.bincount(np.minimum(drawn, reach), minlength=reach + 1).astype(float)
+    expected = np.append(expected[:reach], expected[reach:].sum())
+    rare = expected < 10
+    seen, expected = (np.append(one[~rare], one[rare].sum()) for one in (seen, expected))
+    kept = expected > 0
+    assert stats.chisquare(seen[kept], expected[kept]).pvalue > 1e-3
+
+
+class Words:
+    """Entropy that answers each request with the words of a list."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+
+    def words(self, count):
+        found = np.array(self.answers.pop(0), dtype=np.uint64)
+        assert found.size == count
+        return found
+
+
+EDGES = [
+    (shares._polya(Fraction(9), 3), 5),
+    (shares._polya(Fraction(3000), 2), 1234),
+    (shares._poisson(Fraction(200)), 190),
+    (shares._poisson(Fraction(7, 2), 0.3), 30),
+    (shares._poisson(Fraction(90), 1.5), 20),
+]
+
+
+@pytest.mark.parametrize("words", [2, 3, 4, 6])
+@pytest.mark.parametrize(("law", "number"), EDGES)
+def test_a_coin_on_the_edge_is_decided_by_the_bit_that_decides_it(law, number, words):
+    """Its first bits are those of the probability; only bit 65, 129 or later tells whether it is below."""
+    with localcontext(prec=200):
+        _, step = proposed(law, number)
+        chance = int(law._log_chance(number, step).exp() * 2 ** (64 * words))
+    digits = [chance >> 64 * place & (2**64 - 1) for place in reversed(range(words))]
+    assert 0 < digits[-1] < 2**64 - 1
+    for nudge, kept in ((-1, True), (1, False)):
+        last = [[digit] for digit in (*digits[1:-1], digits[-1] + nudge)]
+        entropy = Words(*last)
+        assert law._is_kept(number, step, digits[0], entropy) is kept
+        assert entropy.answers == []
+
+
+@pytest.mark.parametrize(("law", "number"), EDGES[:3])
+def test_floats_do_not_decide_on_the_edge(law, number):
+    with localcontext(prec=200):
+        _, step = proposed(law, number)
+        chance = int(law._log_chance(number, step).exp() * 2**128)
+    place = (sum(law.weights[:step]) + law.weights[step] // 2) << 2
+    start = [place, number - int(law.starts[step]), chance >> 64]
+    last = chance & (2**64 - 1)
+    assert law.draw(1, Words(start, [last - 1])).tolist() == [number]
+    assert law.draw(1, Words(start, [last + 1])).tolist() == []
+
+
+@pytest.mark.parametrize("law", [shares._polya(Fraction(9), 3), shares._polya(Fraction(3000), 1)])
+def test_exact_arithmetic_decides_as_floats_do(law):
     # With a margin of 1 every decision is left to the exact one.
     assert (law.draw(60, ScriptedEntropy(4)) == law.draw(60, ScriptedEntropy(4), margin=1.0)).all()
+
+
+@pytest.mark.parametrize("width", ["1/100", "1/3", "5", "40", "3000", "1000000", "1099511627776"])
+def test_less_than_two_to_the_minus_128_lies_beyond_the_steps(width):
+    """Ends are drawn slowly, one number at a time, so they must be all but impossible. Both laws sum to 1 or more."""
+    for law in (shares._polya(Fraction(width), 3), shares._poisson(Fraction(width))):
+        first = int(law.starts[0])
+        with localcontext(prec=120):
+            # A geometric series lies above either end.
+            ratio = (-Decimal(law.scale.denominator) / law.scale.numerator).exp()
+            beyond = law.law.exact_log_mass(law.stop).exp() / (1 - ratio)
+            if first:
+                beyond += law.law.exact_log_mass(first - 1).exp() / (1 - Decimal(first) / Decimal(width))
+            assert 0 < beyond < Decimal(2) ** -128
 
 
 @pytest.mark.parametrize(("draw", "words"), [(polya_share, "Laplace noise"), (skellam_share, "Skellam noise")])

@@ -37,6 +37,12 @@ def discrete_laplace(scale: Fraction, size: int, entropy: Entropy) -> Integers:
     return _collect(size, partial(_laplace_batch, scale, DigitSource(entropy)))
 
 
+def geometric(scale: Fraction, size: int, entropy: Entropy) -> Integers:
+    """Draw `size` independent integers n >= 0 with probability proportional to exp(-n / scale)."""
+    _require_scale("a geometric number", scale)
+    return _collect(size, partial(_geometric_batch, scale, DigitSource(entropy)))
+
+
 def rounded_gaussian(sigma: Fraction, size: int, entropy: Entropy) -> Integers:
     """Draw `size` independent normal numbers of standard deviation `sigma`, rounded to integers."""
     _require_scale("Gaussian noise", sigma)
@@ -78,13 +84,18 @@ def _collect(size: int, batch: Callable[[int], Integers]) -> Integers:
     return drawn
 
 
-def _laplace_batch(scale: Fraction, source: DigitSource, size: int) -> Integers:
-    """About `size` draws: an exponential number, scaled, rounded down, signed; minus zero is thrown away."""
+def _geometric_batch(scale: Fraction, source: DigitSource, size: int) -> Integers:
+    """About `size` draws: an exponential number, scaled and rounded down."""
     fraction = LazyUniform.draw(source, size * 8 // 5 + 16)
     fraction = fraction.take(np.flatnonzero(_exp_coins(source, fraction)))
     whole = _whole_parts(source, fraction.size, _exponential_survival)
-    magnitude = _scaled_floor(scale, whole, fraction, Fraction(0))
-    negative = source.coins(fraction.size)
+    return _scaled_floor(scale, whole, fraction, Fraction(0))
+
+
+def _laplace_batch(scale: Fraction, source: DigitSource, size: int) -> Integers:
+    """About `size` draws: a geometric number with a sign; minus zero is thrown away."""
+    magnitude = _geometric_batch(scale, source, size)
+    negative = source.coins(magnitude.size)
     signed: Integers = np.where(negative, -magnitude, magnitude)
     return signed[~negative | (magnitude > 0)]
 
