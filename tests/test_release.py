@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,8 @@ import pytest
 
 import sfumato
 from sfumato.errors import BudgetError, DataError, ReleaseError, SchemaError
+from sfumato.recipes import RECIPES
+from sfumato.synthesize.sorted_views import SortedViews
 
 SCHEMA = sfumato.Schema.parse(
     {
@@ -118,12 +121,47 @@ def test_a_notebook_shows_the_guarantee(release):
     assert "privsyn" in repr(release)
 
 
+def test_a_release_is_described_by_the_recipe_that_ran_and_read_back_as_it_was(tmp_path):
+    """The card of a run with views of a user named parts that had never run (defect B1)."""
+    views = tmp_path / "views.json"
+    views.write_text('[{"columns": ["age", "city"]}, {"columns": ["pay"]}]')
+    release = fit(frame(), views=views, synthesizer="sorted-views")
+    assert "GivenViews" in release.parameters["select"]
+    assert release.parameters["synthesize"] == "SortedViews(repeats=10)"
+    release = replace(release, synthesize=SortedViews(repeats=3))
+    again = sfumato.Release.load(release.save(tmp_path / "out", rows=10, seed=1))
+    assert again.synthesize == SortedViews(repeats=3)
+    assert again.parameters == {**release.parameters, "synthesize": "SortedViews(repeats=3)"}
+    assert again.description() == release.description()
+
+
+def test_an_old_release_is_sampled_by_what_made_it_and_not_by_todays_method(release, tmp_path, monkeypatch):
+    folder = release.save(tmp_path / "out", rows=10)
+    before = release.sample(100, seed=1)
+    monkeypatch.setitem(RECIPES, "privsyn", replace(RECIPES["privsyn"], synthesize=SortedViews(), select=None))
+    again = sfumato.Release.load(folder)
+    assert again.sample(100, seed=1).equals(before)
+    assert again.description() == json.loads((folder / "release.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{}, {"part": "Gan"}, {"part": "GradualUpdate", "sweeps": "x"}, {"part": "GradualUpdate", "depth": 1}, [], None],
+    ids=str,
+)
+def test_a_synthesizer_that_cannot_be_read_is_refused(release, tmp_path, broken):
+    path = release.save(tmp_path / "out", rows=10) / "release.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"synthesizer": broken}))
+    with pytest.raises(ReleaseError, match="the synthesizer of a release cannot be read"):
+        sfumato.Release.load(tmp_path / "out")
+
+
 def test_an_unknown_format_version_is_refused(release, tmp_path):
     release.save(tmp_path / "out")
     path = tmp_path / "out" / "release.json"
     record = json.loads(path.read_text())
     path.write_text(json.dumps(record | {"format": 99}))
-    with pytest.raises(ReleaseError, match="not a release of format 1"):
+    with pytest.raises(ReleaseError, match="not a release of format 2"):
         sfumato.Release.load(tmp_path / "out")
 
 

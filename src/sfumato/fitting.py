@@ -53,7 +53,8 @@ def fit(
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     recipe = recipe_for(method, schema, views)
-    synthesizer_named(synthesizer, method)
+    if synthesizer is not None:
+        recipe = replace(recipe, synthesize=synthesizer_named(synthesizer))
     budget = least_noise(recipe, check_budget(budget_of(epsilon, delta), method), schema)
     check_observed(schema, accept_observed_domain)
     progress("read")
@@ -61,7 +62,7 @@ def fit(
     model = run(recipe, holder, schema, ledger, progress)
     statement = ledger.statement()
     statement.verify()
-    return Release(method, schema, statement, model, tables.kind_of(data), tables.types_of(data, schema), synthesizer)
+    return Release.made_by(recipe, schema, statement, model, tables.kind_of(data), tables.types_of(data, schema))
 
 
 def recipe_for(method: str, schema: Schema, views: str | Path | None) -> Recipe:

@@ -21,15 +21,15 @@ from sfumato.data.schema import Schema
 from sfumato.data.selection import Apart
 from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, ReleaseError
-from sfumato.pipeline import Model
+from sfumato.pipeline import Model, Recipe, Synthesize
 from sfumato.privacy.ledger import Statement
-from sfumato.recipes import recipe_named, synthesizer_named
+from sfumato.recipes import synthesizer_from_dict, synthesizer_to_dict
 from sfumato.synthesize.conditional import conditioned
 from sfumato.synthesize.graphical import Graphical
 from sfumato.synthesize.joining import joined
 from sfumato.synthesize.tree_model import Evidence
 
-FORMAT = 1
+FORMAT = 2
 """Version of the release folder; a change that old readers would misread raises it."""
 
 ENOUGH_ROWS = 50_000
@@ -40,12 +40,15 @@ ENOUGH_ROWS = 50_000
 class Release:
     """Noisy tables, the model made of them, the ledger and the schema of one differentially private release.
 
+    It describes itself: nothing is looked up by the name of its method, which may mean something else tomorrow.
+
     Args:
         method: name of the recipe that made it.
         schema: the public schema.
         ledger: every privacy event, with the guarantee.
         model: what was learned.
-        synthesizer: the name of what makes rows, if it is not the method's own.
+        synthesize: what makes rows.
+        parameters: the parts of the recipe that ran, and the shares of the budget, in readable form.
         kind: which kind of table samples come as: pandas, polars or arrow.
         types: the column types that samples are given, where the private table was a typed one.
     """
@@ -54,9 +57,23 @@ class Release:
     schema: Schema
     ledger: Statement
     model: Model
+    synthesize: Synthesize
+    parameters: Mapping[str, str]
     kind: str = "arrow"
     types: Mapping[str, str] = field(default_factory=dict)
-    synthesizer: str | None = None
+
+    @classmethod
+    def made_by(
+        cls,
+        recipe: Recipe,
+        schema: Schema,
+        ledger: Statement,
+        model: Model,
+        kind: str = "arrow",
+        types: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The release of a run, described by the recipe that ran."""
+        return cls(recipe.name, schema, ledger, model, recipe.synthesize, recipe.parameters(), kind, types or {})
 
     @property
     def rows(self) -> int:
@@ -90,7 +107,7 @@ class Release:
         model = self.model
         # Methods that fit rows to tables need enough rows to fit; a small sample is drawn from a larger fit.
         fitted_rows = max(rows, min(self.rows, ENOUGH_ROWS))
-        synthesize = synthesizer_named(self.synthesizer, self.method)
+        synthesize = self.synthesize
         if likely and isinstance(synthesize, Graphical) and not isinstance(model.selection.structure, Apart):
             fitted = synthesize.sample_given(model.marginals, model.selection, rows, rng, likely)
         else:
@@ -148,8 +165,16 @@ class Release:
                 f"data, and the schema {list(schema.observed)}; they must be the same"
             )
         model = storage.read_model(folder, schema)
-        method, kind, types = (description[key] for key in ("method", "kind", "types"))
-        return cls(method, schema, statement, model, kind, types, description.get("synthesizer"))
+        try:
+            method, parameters, kind, types = (description[key] for key in ("method", "parameters", "kind", "types"))
+            readable = {str(name): str(part) for name, part in parameters.items()}
+        except (AttributeError, KeyError):
+            raise ReleaseError(
+                f"{str(folder / 'release.json')!r} lacks method, parameters, kind or types; give a folder as Sfumato "
+                "wrote it"
+            ) from None
+        synthesize = synthesizer_from_dict(description.get("synthesizer", {}))
+        return cls(method, schema, statement, model, synthesize, readable, kind, types)
 
     def description(self) -> dict[str, Any]:
         """What release.json says: how this was made, in plain words and for programs."""
@@ -160,9 +185,9 @@ class Release:
             "guarantee": self.ledger.sentence(),
             "estimated_rows": self.rows,
             "observed_domains_accepted": list(self.schema.observed),
-            "parameters": recipe_named(self.method).parameters(),
+            "parameters": {**self.parameters, "synthesize": repr(self.synthesize)},
             "versions": {"sfumato": version("sfumato"), "python": python_version(), "numpy": np.__version__},
-            "synthesizer": self.synthesizer,
+            "synthesizer": synthesizer_to_dict(self.synthesize),
             "kind": self.kind,
             "types": dict(self.types),
         }

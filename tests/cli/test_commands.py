@@ -193,7 +193,15 @@ def test_views_of_a_user_and_ways_to_make_rows(clinic):
     assert result.exit_code == 0, result.output
     index = json.loads((clinic / "release" / "marginals" / "index.json").read_text())
     assert [entry["columns"] for entry in index][5:] == [["age", "sex"], ["smoker", "bmi"], ["seen"]]
-    assert json.loads((clinic / "release" / "release.json").read_text())["synthesizer"] == "min-cost-flow"
+    description = json.loads((clinic / "release" / "release.json").read_text())
+    assert description["synthesizer"]["part"] == "MinCostFlow"
+    assert sfumato("card", clinic / "release", "--out", clinic / "card.html").exit_code == 0
+    card = (clinic / "card.html").read_text()
+    for stated in (str(description["parameters"]), card):  # what ran, not what the method is usually made of
+        assert "GivenViews" in stated
+        assert "MinCostFlow" in stated
+        assert "RandomViews" not in stated
+        assert "GradualUpdate" not in stated
     drawn = [
         sfumato("sample", clinic / "release", "--rows", "50", "--seed", "1", "--synthesizer", name).stdout
         for name in ("gradual-update", "min-cost-flow", "sorted-views")

@@ -36,8 +36,7 @@ def independent(rows: Path, schema: Schema, epsilon: str, delta: str) -> pa.Tabl
     """Noisy columns, drawn independently of each other."""
     holder, ledger = take_in(rows, schema, budget_of(epsilon, delta))
     model = run(INDEPENDENT, holder, schema, ledger)
-    # A release draws by the name of a method; this one differs from PrivSyn only in what it measures.
-    return Release(PRIVSYN.name, schema, ledger.statement(), model).sample_arrow()
+    return Release.made_by(INDEPENDENT, schema, ledger.statement(), model).sample_arrow()
 
 
 def resample(rows: Path, seed: int) -> pa.Table:

@@ -44,8 +44,7 @@ def sample(
         raise ReleaseError("--json and CSV would both go to standard output; give --out")
     release = Release.load(folder)
     if synthesizer is not None:
-        synthesizer_named(synthesizer, release.method)
-        release = replace(release, synthesizer=synthesizer)
+        release = replace(release, synthesize=synthesizer_named(synthesizer))
     table = release.sample_arrow(rows, seed, wishes(given or []))
     if out_file is not None:
         tables.write(table, out_file, release.schema)

@@ -48,7 +48,8 @@ def synthesize(
     started = perf_counter()
     # Everything that can be refused without the rows is refused before any budget is spent.
     check_budget(budget_of(epsilon, delta), method)
-    synthesizer_named(synthesizer, method)
+    if synthesizer is not None:
+        synthesizer_named(synthesizer)
     check_drawing(rows, seed, format)
     storage.check_free(out_folder)
     public = Schema.load(schema)

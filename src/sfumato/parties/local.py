@@ -187,4 +187,4 @@ def fit(
     outcome = run(recipe, holders, schema, budget, colluding=colluding, missing=missing)
     outcome.statement.verify()
     kind, types = tables.kind_of(parts[0]), tables.types_of(parts[0], schema)
-    return Release(method, schema, outcome.statement, outcome.model, kind, types, None), outcome
+    return Release.made_by(recipe, schema, outcome.statement, outcome.model, kind, types), outcome

@@ -117,7 +117,7 @@ def curate(
     statement.verify()
     rounds.end()
     book.note("finished")
-    return Release(manifest.method, manifest.schema, statement, model)
+    return Release.made_by(recipe, manifest.schema, statement, model)
 
 
 def seat_of(

@@ -85,10 +85,9 @@ def card_of(folder: Path) -> Card:
     try:
         # Those of the run that made the release, not of the program that reads it now.
         versions = {str(name): str(version) for name, version in description["versions"].items()}
-        parameters = {str(name): str(part) for name, part in description["parameters"].items()}
     except (KeyError, AttributeError):
         raise ReleaseError(
-            f"{str(folder / 'release.json')!r} lacks versions or parameters; give a folder as Sfumato wrote it"
+            f"{str(folder / 'release.json')!r} lacks versions; give a folder as Sfumato wrote it"
         ) from None
     schema = release.schema
     return Card(
@@ -101,7 +100,7 @@ def card_of(folder: Path) -> Card:
         tables=tuple(_noisy(one, release.ledger, release.rows) for one in release.model.measurements),
         columns=tuple(map(_column, schema.columns)),
         observed=schema.observed,
-        parameters=parameters,
+        parameters=dict(release.parameters),
         versions=versions,
     )
 
