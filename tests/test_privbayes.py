@@ -98,3 +98,25 @@ def test_levels_of_the_schema_are_parents_and_survive_saving(tmp_path):
     rows = again.sample(3000, seed=1).to_pandas()
     assert (rows["town"] // 20 == rows["shop"] // 20).mean() > 0.9
     assert again.marginal("town", "shop").to_pandas()["count"].sum() == pytest.approx(again.rows, rel=0.02)
+
+
+@pytest.mark.parametrize("synthesizer", [None, "gradual-update", "sorted-views"])
+def test_levels_are_parents_in_every_group_of_columns_that_is_kept_apart(tmp_path, synthesizer):
+    """With `apart` a schema's levels were silently ignored (defect B2)."""
+    rng = np.random.default_rng(0)
+    towns = [rng.integers(0, 40, 3000) for _ in range(2)]
+    shops = [20 * (town // 20) + rng.integers(0, 20, 3000) for town in towns]
+    table = pa.table({"town": towns[0], "work": towns[1], "shop": shops[0], "lunch": shops[1]})
+    kinds = [{"name": name, "type": "integer", "min": 0, "max": 39, "levels": [20]} for name in table.column_names]
+    schema = Schema.parse({"name": "towns", "columns": kinds, "apart": [["town", "shop"], ["work", "lunch"]]})
+    release = sfumato.fit(table, schema, epsilon=2, method="privbayes", synthesizer=synthesizer)
+    again = sfumato.Release.load(release.save(tmp_path / "release", rows=10))
+    parts = again.model.selection.structure.selections
+    assert [len(part.structure.levels) for part in parts] == [1, 1]
+    assert len(again.model.selection.levels) == 2
+    rows = again.sample(3000, seed=1).to_pandas()
+    assert list(rows.columns) == table.column_names
+    if synthesizer is None:
+        assert (rows["town"] // 20 == rows["shop"] // 20).mean() > 0.9
+        assert (rows["work"] // 20 == rows["lunch"] // 20).mean() > 0.9
+        assert again.marginal("work", "lunch").to_pandas()["count"].sum() == pytest.approx(again.rows, rel=0.02)

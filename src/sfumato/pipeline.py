@@ -187,17 +187,20 @@ def run(
 def _select(select: Select, holder: Holder, attributes: Attributes, recoding: Recoding, share: Share) -> Selection:
     """One selection, or one for each group of columns that the schema keeps apart."""
     groups = attributes.parts
+    levels = {
+        name: [recoding.coarsen(name, level).tolist() for level in found] for name, found in attributes.levels.items()
+    }
+
+    def for_group(group: Sequence[str]) -> Select:
+        inside = {name: found for name, found in levels.items() if name in group}
+        return select.with_levels(inside) if isinstance(select, Generalises) and inside else select
+
     if len(groups) == 1:
-        if isinstance(select, Generalises) and attributes.levels:
-            names = attributes.levels.items()
-            select = select.with_levels(
-                {name: [recoding.coarsen(name, level).tolist() for level in levels] for name, levels in names}
-            )
-        return select(holder, share)
+        return for_group(groups[0])(holder, share)
     # A group of k columns has about k²/2 pairs to be looked at.
     parts = share.split([len(group) ** 2 for group in groups]) if share.amount else [share] * len(groups)
     selections = tuple(
-        select(holder.through(Group(holder.domain.project(group))), part)
+        for_group(group)(holder.through(Group(holder.domain.project(group))), part)
         for group, part in zip(groups, parts, strict=True)
     )
     cliques = tuple(clique for one in selections for clique in one.cliques)

@@ -29,7 +29,7 @@ from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
 from sfumato.data.schema import Schema
-from sfumato.data.selection import Network, Selection
+from sfumato.data.selection import Selection
 from sfumato.encode.labels import attribute_labels
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.pipeline import Model
@@ -127,7 +127,7 @@ def read_model(folder: Path, schema: Schema) -> Model:
     try:
         recoding = Recoding.from_dict(Attributes(schema).domain, description["merged"])
         selection = Selection.from_dict(description["selection"])
-        domain = _model_domain(recoding, selection)
+        domain = Leveled(recoding.domain, selection.levels).domain
         with (folder / "model" / "tables.npz").open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             tables = tuple(
                 Marginal(domain.project(columns), arrays[str(number)])
@@ -142,19 +142,12 @@ def read_model(folder: Path, schema: Schema) -> Model:
     return Model(recoding, selection, measurements, marginals)
 
 
-def _model_domain(recoding: Recoding, selection: Selection) -> Domain:
-    """The merged codes, and those of coarser versions of columns if the selection has some."""
-    levels = selection.structure.levels if isinstance(selection.structure, Network) else ()
-    return Leveled(recoding.domain, levels).domain
-
-
 def _published(measurement: Measurement, model: Model, schema: Schema, raw: bool) -> pa.Table:
     """A noisy table for readers: one row for each cell, labels instead of codes."""
     cells = np.indices(measurement.domain.shape).reshape(len(measurement.domain), -1)
     columns = {}
     attributes = {attribute.name: attribute for attribute in Attributes(schema).all}
-    structure = model.selection.structure
-    levels = {level.name: level for level in structure.levels} if isinstance(structure, Network) else {}
+    levels = {level.name: level for level in model.selection.levels}
     for name, codes in zip(measurement.clique, cells, strict=True):
         level = levels.get(name)
         names = attribute_labels(attributes[name if level is None else level.column])

@@ -87,6 +87,13 @@ class Selection:
     structure: Chain | Network | Apart | None = None
     weights: tuple[float, ...] = ()
 
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The coarser versions of columns that cliques may have: those of its network, or of all its groups."""
+        if isinstance(self.structure, Apart):
+            return tuple(level for part in self.structure.selections for level in part.levels)
+        return self.structure.levels if isinstance(self.structure, Network) else ()
+
     def to_dict(self) -> dict[str, Any]:
         """This selection as JSON."""
         structure = self.structure.to_dict() if self.structure else None

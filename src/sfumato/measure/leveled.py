@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sfumato.data.levels import Leveled
 from sfumato.data.marginal import Measurement
-from sfumato.data.selection import Network, Selection
+from sfumato.data.selection import Selection
 from sfumato.measure.laplace import LaplaceTables
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
@@ -14,7 +14,7 @@ from sfumato.privacy.holder import Holder
 
 @dataclass(frozen=True)
 class LeveledTables:
-    """Adds the levels of the network to the rows, and measures as `tables` does.
+    """Adds the levels of the selection to the rows, and measures as `tables` does.
 
     The sum of expected L1 errors of Laplace noise, sum of cells_i / epsilon_i, is least at power 1/2.
     """
@@ -23,6 +23,6 @@ class LeveledTables:
 
     def __call__(self, holder: Holder, selection: Selection, share: Share) -> tuple[Measurement, ...]:
         """One noisy table for each clique; the whole share is spent unless there is nothing to measure."""
-        if isinstance(selection.structure, Network) and selection.structure.levels:
-            holder = holder.through(Leveled(holder.domain, selection.structure.levels))
+        if selection.levels:
+            holder = holder.through(Leveled(holder.domain, selection.levels))
         return self.tables(holder, selection, share)

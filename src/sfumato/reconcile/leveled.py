@@ -9,18 +9,16 @@ from sfumato.data.domain import Domain
 from sfumato.data.levels import Leveled
 from sfumato.data.marginal import Measurement
 from sfumato.data.marginals import Marginals
-from sfumato.data.selection import Network, Selection
+from sfumato.data.selection import Selection
 from sfumato.reconcile.consistency import ConsistentNormSub
 
 
 @dataclass(frozen=True)
 class LeveledNormSub:
-    """Consistency and norm-sub, over the columns and the levels of the network; a level counts as a column."""
+    """Consistency and norm-sub, over the columns and the levels of the selection; a level counts as a column."""
 
     agree: ConsistentNormSub = field(default=ConsistentNormSub())
 
     def __call__(self, domain: Domain, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
         """Tables with one common total, no negative cell, and (nearly) equal shared marginals."""
-        if isinstance(selection.structure, Network) and selection.structure.levels:
-            domain = Leveled(domain, selection.structure.levels).domain
-        return self.agree(domain, measurements, selection)
+        return self.agree(Leveled(domain, selection.levels).domain, measurements, selection)
