@@ -43,7 +43,8 @@ def cliques_of_chain(chain):
 
 def exact_marginals(records, chain):
     """The exact tables of a chain."""
-    return Marginals(records.domain, tuple(records.project(view) for view in cliques_of_chain(chain)))
+    cliques = [records.domain.canonical(view) for view in cliques_of_chain(chain)]
+    return Marginals(records.domain, tuple(records.project(clique) for clique in cliques))
 
 
 @st.composite
@@ -52,7 +53,7 @@ def marginals_over(draw, domain, chain):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     tables = []
     for view in cliques_of_chain(chain):
-        part = domain.project(view)
+        part = domain.project(domain.canonical(view))
         counts = rng.gamma(0.5, 20, part.shape) * (rng.random(part.shape) < draw(st.sampled_from([0, 0.1, 0.6, 1])))
         tables.append(Marginal(part, counts))
     return Marginals(domain, tuple(tables))

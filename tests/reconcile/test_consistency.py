@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.marginals import Marginals
+from sfumato.errors import SchemaError
 from sfumato.reconcile.consistency import ConsistentNormSub, Overlaps
+from sfumato.reconcile.ripple import ConsistentRipple
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2, "e": 1})
 
@@ -42,6 +45,35 @@ def test_one_pass_makes_all_tables_agree_on_everything_they_share(measured):
     overlaps.agree(tables)
     agree([Marginal(one.domain, table) for one, table in zip(measured, tables, strict=True)], 1e-6)
     assert overlaps.disagreement(tables) < 1e-6
+
+
+@given(measurements(), st.randoms(use_true_random=False))
+@pytest.mark.parametrize("reconcile", [ConsistentNormSub(), ConsistentRipple()], ids=["norm-sub", "ripple"])
+def test_tables_may_come_with_their_axes_in_any_order(reconcile, measured, shuffler):
+    """(b, a) beside (a, b, c): cells were mixed up without a word (defect B7)."""
+    turned = []
+    for one in measured:
+        clique = shuffler.sample(one.clique, len(one.clique))
+        turned.append(Measurement(one.marginal.project(clique), one.variance))
+    agreed, expected = (reconcile(DOMAIN, tables) for tables in (turned, measured))
+    assert agreed.cliques == expected.cliques
+    for one, other in zip(agreed.tables, expected.tables, strict=True):
+        assert np.array_equal(one.counts, other.counts)
+
+
+def test_tables_whose_axes_are_in_different_orders_have_no_overlaps():
+    one = Measurement(Marginal(DOMAIN.project(("a", "b")), np.zeros((2, 3))), 1.0)
+    turned = Measurement(one.marginal.project(("b", "a")), 1.0)
+    with pytest.raises(SchemaError, match="tables over a, b and over b, a have columns in different orders"):
+        Overlaps.of([one, turned])
+    assert turned.ordered(DOMAIN).clique == ("a", "b")
+    assert one.ordered(DOMAIN) is one
+
+
+def test_a_set_of_tables_has_their_axes_in_the_order_of_its_domain():
+    turned = Marginal(DOMAIN.project(("b", "a")), np.zeros((3, 2)))
+    with pytest.raises(SchemaError, match="has its columns in another order"):
+        Marginals(DOMAIN, (turned,))
 
 
 @given(measurements())

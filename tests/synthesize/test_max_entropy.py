@@ -18,13 +18,12 @@ SOLVERS = pytest.mark.parametrize("solve", [maximum_entropy, least_squares])
 
 def marginals(domain, **tables):
     """Tables by the letters of their columns: ab=[[1, 2], [3, 4]]."""
-    return Marginals(
-        domain, tuple(Marginal(domain.project(tuple(letters)), np.array(t)) for letters, t in tables.items())
-    )
+    given = [Marginal(domain.project(tuple(letters)), np.array(table)) for letters, table in tables.items()]
+    return Marginals(domain, tuple(table.project(domain.canonical(table.clique)) for table in given))
 
 
 def of_population(truth, cliques):
-    return Marginals(truth.domain, tuple(truth.project(clique) for clique in cliques))
+    return Marginals(truth.domain, tuple(truth.project(truth.domain.canonical(clique)) for clique in cliques))
 
 
 def total_variation(one, two):

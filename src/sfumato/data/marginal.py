@@ -83,6 +83,11 @@ class Measurement:
         """The noisy table summed down to `names`."""
         return self.marginal.project(names)
 
+    def ordered(self, domain: Domain) -> Measurement:
+        """The same table with its axes in the order of a domain."""
+        clique = domain.canonical(self.clique)
+        return self if clique == self.clique else Measurement(self.marginal.project(clique), self.variance)
+
 
 class Projectable(Protocol):
     """Anything that can be asked for a marginal: records, one table, a measurement, a set of tables."""

@@ -12,7 +12,7 @@ from sfumato.errors import SchemaError
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
-    """Tables over cliques of one domain. A question is answered from the smallest table that contains it.
+    """Tables over cliques of one domain, axes in its order. A question is answered from the smallest that contains it.
 
     `scales`, if known, are the standard deviations of the noise that was added to the cells of each table.
     """
@@ -27,6 +27,8 @@ class Marginals:
         for table in self.tables:
             if self.domain.project(table.clique) != table.domain:
                 raise SchemaError(f"{table!r} does not fit {self.domain!r}")
+            if table.clique != self.domain.canonical(table.clique):
+                raise SchemaError(f"{table!r} has its columns in another order than {self.domain!r}; project it first")
 
     @property
     def cliques(self) -> tuple[Clique, ...]:

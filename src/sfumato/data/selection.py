@@ -8,6 +8,7 @@ from typing import Any
 
 from sfumato.data.domain import Clique
 from sfumato.data.levels import Level
+from sfumato.errors import SchemaError
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ class Selection:
             return cls(cliques, Network.from_dict(structure), weights)
         if structure["kind"] == "apart":
             return cls(cliques, Apart.from_dict(structure), weights)
+        if structure["kind"] != "chain":
+            raise SchemaError(f"a structure of kind {structure['kind']!r} is unknown; it is chain, network or apart")
         base = tuple(map(tuple, structure["base"]))
         return cls(cliques, Chain(base, _cliques(structure["cross"]), _cliques(structure["upper"])), weights)
 

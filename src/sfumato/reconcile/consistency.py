@@ -14,6 +14,7 @@ from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.selection import Selection
+from sfumato.errors import SchemaError
 from sfumato.reconcile.nonnegative import norm_sub
 
 Array = NDArray[np.float64]
@@ -39,6 +40,7 @@ class ConsistentNormSub:
         self, domain: Domain, measurements: Sequence[Measurement], selection: Selection | None = None
     ) -> Marginals:
         """Tables with one common total, no negative cell, and (nearly) equal shared marginals."""
+        measurements = [one.ordered(domain) for one in measurements]
         overlaps = Overlaps.of(measurements)
         tables = [np.array(one.marginal.counts, dtype=np.float64) for one in measurements]
         total = overlaps.total(tables)
@@ -85,8 +87,14 @@ class Overlaps:
 
     @classmethod
     def of(cls, measurements: Sequence[Measurement]) -> Overlaps:
-        """The overlaps of some measurements, whose axes must be in one common column order."""
+        """The overlaps of some measurements, whose axes must be in one common order; else cells would be mixed up."""
         sets = [frozenset(one.clique) for one in measurements]
+        for one, other in combinations(measurements, 2):
+            if [n for n in one.clique if n in other.clique] != [n for n in other.clique if n in one.clique]:
+                raise SchemaError(
+                    f"tables over {', '.join(one.clique)} and over {', '.join(other.clique)} have columns in different "
+                    "orders; bring all into the order of one domain (Measurement.ordered)"
+                )
         closure = {frozenset[str]()}
         fresh = {a & b for a, b in combinations(sets, 2)}
         while fresh - closure:

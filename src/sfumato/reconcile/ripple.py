@@ -44,6 +44,7 @@ class ConsistentRipple:
         self, domain: Domain, measurements: Sequence[Measurement], selection: Selection | None = None
     ) -> Marginals:
         """Tables with one common total and equal shared marginals, nearly without negative cells."""
+        measurements = [one.ordered(domain) for one in measurements]
         overlaps = Overlaps.of(measurements)
         tables = [np.array(one.marginal.counts, dtype=np.float64) for one in measurements]
         scales = tuple(sqrt(one.variance) for one in measurements)
