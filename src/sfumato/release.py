@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -28,6 +27,7 @@ from sfumato.synthesize.conditional import conditioned
 from sfumato.synthesize.graphical import Graphical
 from sfumato.synthesize.joining import joined
 from sfumato.synthesize.tree_model import Evidence
+from sfumato.text import html_line as escape
 
 FORMAT = 2
 """Version of the release folder; a change that old readers would misread raises it."""

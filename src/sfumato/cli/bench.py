@@ -40,7 +40,7 @@ def bench(
         summary = {"folder": str(out_folder), "runs": len(results), "without_scores": troubles}
         print_json(summary | {"results": str(out_folder / RESULTS)})
         return
-    out.print(f"[bold]{out_folder}[/bold]: {len(results)} runs, {troubles} without scores; see bench.html and table.md")
+    out.print(f"{out_folder}: {len(results)} runs, {troubles} without scores; see bench.html and table.md")
 
 
 def _show(result: Result) -> None:
@@ -50,7 +50,7 @@ def _show(result: Result) -> None:
         words += f", {result.figures['cpu_seconds']:.1f} CPU s"
     budget = f" ε {key.epsilon}" if key.epsilon else ""
     line = f"{key.set} {key.method}{budget} #{key.repeat}: {result.status}: {words}"
-    out.print(line, markup=False, highlight=False, soft_wrap=True)
+    out.print(line, soft_wrap=True)
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -26,4 +26,4 @@ def card(
     if as_json:
         print_json({"card": str(out_file), **found.to_dict()})
         return
-    out.print(f"[bold]{out_file}[/bold] ({PUBLISHABLE.words}: {PUBLISHABLE.reason})")
+    out.print(f"{out_file} ({PUBLISHABLE.words}: {PUBLISHABLE.reason})")

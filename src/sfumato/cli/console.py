@@ -2,28 +2,59 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
-from rich.console import Console
+from rich.console import Console, HighlighterType, JustifyMethod, OverflowMethod
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.style import Style
+from rich.text import Text
 
 from sfumato.errors import SfumatoError
+from sfumato.text import json_text, one_line
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object for programs.")]
 
-out = Console()
-err = Console(stderr=True)
+
+class SafeConsole(Console):
+    """A console on which a text can only be read: it has no markup, and everything in it is visible and on its line.
+
+    Much of what commands print was written by others. This holds for each string given to `print`, and for each cell
+    and title of a table; what is to be coloured is given as a `Text` of our own.
+    """
+
+    def render_str(
+        self,
+        text: str,
+        *,
+        style: str | Style = "",
+        justify: JustifyMethod | None = None,
+        overflow: OverflowMethod | None = None,
+        emoji: bool | None = None,
+        markup: bool | None = None,
+        highlight: bool | None = None,
+        highlighter: HighlighterType | None = None,
+    ) -> Text:
+        """The text as one safe line, whatever options ask for."""
+        safe = one_line(text)
+        return super().render_str(
+            safe, style=style, justify=justify, overflow=overflow, emoji=False, markup=False, highlight=False
+        )
+
+
+out = SafeConsole()
+err = SafeConsole(stderr=True)
 
 
 def explained(command: Callable[P, R]) -> Callable[P, R]:
@@ -52,13 +83,23 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
 
 def _complain(message: str, kind: str, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"error": message, "kind": kind}, ensure_ascii=False))
-    print(f"error: {message}", file=sys.stderr)
+        print_json({"error": message, "kind": kind})
+    print(f"error: {one_line(message)}", file=sys.stderr)
 
 
 def print_json(content: dict[str, Any]) -> None:
     """Print one JSON object."""
-    print(json.dumps(content, ensure_ascii=False, indent=1))
+    print(json_text(content))
+
+
+def print_rows(text: str) -> None:
+    """Print CSV: as it is into a pipe, and with each value made safe onto a terminal."""
+    if not sys.stdout.isatty():
+        sys.stdout.write(text)
+        return
+    csv.field_size_limit(max(len(text), 1))
+    safe = ([one_line(value) for value in row] for row in csv.reader(StringIO(text, newline="")))
+    csv.writer(sys.stdout, lineterminator="\n").writerows(safe)
 
 
 @contextmanager

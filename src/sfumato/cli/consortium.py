@@ -65,7 +65,7 @@ def init(
     )
     write_manifest(folder, manifest)
     add_signature(folder, signer)
-    out.print(f"[bold]{folder}[/bold]: give a copy to each party, and ask for its signature: sfumato consortium sign")
+    out.print(f"{folder}: give a copy to each party, and ask for its signature: sfumato consortium sign")
     _show(manifest)
 
 
@@ -104,7 +104,7 @@ def certificates(
     """Make TLS certificates for all members. Give each its own folder over a safe way, and delete your copy."""
     manifest = read_manifest(folder)
     write_certificates(out_folder, list(manifest.keys), CURATOR, host)
-    out.print(f"[bold]{out_folder}[/bold]: {', '.join(manifest.keys)}; valid for {DAYS} days.")
+    out.print(f"{out_folder}: {', '.join(manifest.keys)}; valid for {DAYS} days.")
 
 
 def _party(text: str) -> tuple[str, str]:

@@ -83,7 +83,7 @@ def curate(
     if as_json:
         print_json(report)
         return
-    out.print(f"[bold]{out_folder}[/bold]: {report['rows']:,} synthetic rows by {release.method}")
+    out.print(f"{out_folder}: {report['rows']:,} synthetic rows by {release.method}")
     out.print(f"Guarantee: {report['guarantee']}.")
     out.print(traffic_table(counted))
     out.print(f"{report['noisy_tables']} noisy tables in {report['seconds']} s; sfumato ledger {out_folder}")

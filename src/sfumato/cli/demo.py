@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from sfumato import storage, tables
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
@@ -54,9 +55,7 @@ def demo(
     if as_json:
         print_json(report)
         return
-    out.print(
-        f"[bold]{out_folder}[/bold]: {release.rows:,} synthetic people from a survey of {len(real):,} simulated ones."
-    )
+    out.print(f"{out_folder}: {release.rows:,} synthetic people from a survey of {len(real):,} simulated ones.")
     out.print(f"Guarantee: {report['guarantee']}.")
     if study:
         out.print(traffic_table(study["traffic"]))
@@ -64,9 +63,9 @@ def demo(
     out.print(
         "Distance between real and synthetic tables (0 equal, 1 disjoint): "
         + ", ".join(f"{k}-way {error:.3f}" for k, error in errors.items())
-        + "\n(these figures compare with the survey itself; they may be shown only because it is simulated)"
     )
-    out.print(f"Next: sfumato ledger {out_folder}   ·   sfumato sample {out_folder} --rows 5")
+    out.print("(these figures compare with the survey itself; they may be shown only because it is simulated)")
+    out.print(f"Next: sfumato ledger {out_folder} · sfumato sample {out_folder} --rows 5")
 
 
 def _released(
@@ -89,5 +88,5 @@ def _side_by_side(real: Records, synthetic: Records, schema: Schema, column: str
     table = Table(column, "survey", "synthetic", "", title=f"{column}: share of people")
     one, two = (records.project((column,)).counts / max(len(records), 1) for records in (real, synthetic))
     for label, a, b in zip(labels(schema[column]), one, two, strict=True):
-        table.add_row(label, f"{a:.1%}", f"{b:.1%}", f"[blue]{'█' * round(60 * b)}[/blue]")
+        table.add_row(label, f"{a:.1%}", f"{b:.1%}", Text("█" * round(60 * b), style="blue"))
     return table

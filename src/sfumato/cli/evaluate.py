@@ -50,11 +50,11 @@ def evaluate(
     if as_json:
         print_json(summary(found, out_file, figures_file))
         return
-    out.print(f"[bold]{out_file}[/bold] ({INTERNAL.words}), figures in {figures_file}")
+    out.print(f"{out_file} ({INTERNAL.words}), figures in {figures_file}")
     errors = ", ".join(f"{one.columns}-way {one.mean:.4f}" for one in found.tables)
     out.print(f"Total variation distance (0 equal, 1 disjoint): {errors}; range queries {found.range_error:.4f}.")
     if found.classifiers.left_out:
-        out.print(f"Classifiers were left out: {found.classifiers.left_out}.", markup=False)
+        out.print(f"Classifiers were left out: {found.classifiers.left_out}.")
 
 
 def summary(found: Assessment, report: Path, figures: Path) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +11,11 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as parquet
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from sfumato.answers import answer
-from sfumato.cli.console import JsonOption, explained, out, print_json
-from sfumato.errors import ReleaseError
+from sfumato.cli.console import JsonOption, explained, out, print_json, print_rows
+from sfumato.errors import ReleaseError, SchemaError
 from sfumato.release import Release
 
 LINES = 60
@@ -35,8 +33,7 @@ def query(
     if out_file is not None:
         _check_file(out_file)
     release = Release.load(folder)
-    names = next(csv.reader([columns], skipinitialspace=True), [])
-    table = answer(release.model, release.schema, [name.strip() for name in names])
+    table = answer(release.model, release.schema, _names(columns))
     if out_file is not None:
         _write(table, out_file)
         if as_json:
@@ -46,7 +43,17 @@ def query(
     elif out.is_terminal:
         _show(table)
     else:
-        sys.stdout.write(_csv(table).decode())
+        print_rows(_csv(table).decode())
+
+
+def _names(columns: str) -> list[str]:
+    try:
+        return [name.strip() for name in next(csv.reader([columns], skipinitialspace=True), [])]
+    except csv.Error:
+        raise SchemaError(
+            f"columns {columns!r} cannot be read; separate them by commas, and put a name in quotes if it has more "
+            "than one line"
+        ) from None
 
 
 def _check_file(file: Path) -> None:
@@ -83,11 +90,11 @@ def _show(table: pa.Table) -> None:
     shown = table
     if table.num_rows > LINES:
         shown = table.sort_by([(count, "descending")]).slice(0, LINES)
-    lines = Table(*map(escape, columns))
+    lines = Table(*columns)
     for name in (count, error):
         lines.add_column(name, justify="right")
     for *labels, rows, deviation in zip(*(column.to_pylist() for column in shown.columns), strict=True):
-        lines.add_row(*map(escape, labels), f"{rows:,.1f}", "" if deviation is None else f"{deviation:,.1f}")
+        lines.add_row(*labels, f"{rows:,.1f}", "" if deviation is None else f"{deviation:,.1f}")
     out.print(lines)
     if shown is not table:
         out.print(f"The {LINES} fullest of {table.num_rows:,} cells; --out FILE, --json or a pipe gives all.")

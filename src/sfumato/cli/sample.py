@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato import tables
-from sfumato.cli.console import JsonOption, explained, print_json
+from sfumato.cli.console import JsonOption, explained, print_json, print_rows
 from sfumato.cli.synthesize import check_drawing
 from sfumato.errors import ReleaseError, SchemaError
 from sfumato.recipes import synthesizer_named
@@ -54,7 +53,7 @@ def sample(
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "sample.csv"
         tables.write(table, file, release.schema)
-        sys.stdout.write(file.read_text(encoding="utf-8"))
+        print_rows(file.read_text(encoding="utf-8"))
 
 
 def wishes(texts: Sequence[str]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,7 @@ from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import ReleaseError
 from sfumato.fitting import take_in
 from sfumato.privacy.budget import PureDP
+from sfumato.text import json_text
 
 
 @explained
@@ -51,7 +51,7 @@ def draft(
     if out_file is not None and out_file.exists():
         raise ReleaseError(f"{str(out_file)!r} exists already; give another name, or move it away")
     name = data.name.split(".")[0]
-    text = json.dumps(draft_schema(tables.read(data), name).to_dict(), indent=1, ensure_ascii=False)
+    text = json_text(draft_schema(tables.read(data), name).to_dict())
     if out_file is None:
         print(text)
     else:

@@ -72,10 +72,7 @@ def synthesize(
     if as_json:
         print_json(report)
         return
-    out.print(
-        f"[bold]{report['folder']}[/bold]: {report['rows']:,} synthetic rows by {release.method} "
-        f"in {report['seconds']} s"
-    )
+    out.print(f"{report['folder']}: {report['rows']:,} synthetic rows by {release.method} in {report['seconds']} s")
     out.print(f"Guarantee: {report['guarantee']}.")
     out.print(
         f"{report['noisy_tables']} noisy tables; the ledger has {report['events']} events: sfumato ledger {out_folder}"

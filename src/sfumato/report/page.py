@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib.resources import files
+
+from sfumato.text import html_line
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ def page(stamp: Stamp, title: str, body: Iterable[str]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)} ({escape(stamp.words.lower())})</title>\n<style>\n{style}</style></head>\n"
+        f"<title>{html_line(title)} ({html_line(stamp.words.lower())})</title>\n<style>\n{style}</style></head>\n"
         f'<body class="{stamp.kind}">\n'
-        f'<div class="stamp">{escape(stamp.words)} <small>{escape(stamp.reason)}</small></div>\n'
-        f'<div class="sheet"><div class="spacer"><div></div></div><main>\n<h1>{escape(title)}</h1>\n'
+        f'<div class="stamp">{html_line(stamp.words)} <small>{html_line(stamp.reason)}</small></div>\n'
+        f'<div class="sheet"><div class="spacer"><div></div></div><main>\n<h1>{html_line(title)}</h1>\n'
         + "\n".join(body)
         + "\n</main></div></body></html>\n"
     )
@@ -44,26 +45,26 @@ def page(stamp: Stamp, title: str, body: Iterable[str]) -> str:
 
 def section(title: str, words: str, *parts: str) -> str:
     """A heading, a paragraph of text that says how to read what follows, and markup."""
-    return f"<section><h2>{escape(title)}</h2><p>{escape(words)}</p>" + "".join(parts) + "</section>"
+    return f"<section><h2>{html_line(title)}</h2><p>{html_line(words)}</p>" + "".join(parts) + "</section>"
 
 
 def paragraph(words: str, kind: str = "") -> str:
     """A paragraph of text."""
-    return f'<p class="{kind}">{escape(words)}</p>'
+    return f'<p class="{kind}">{html_line(words)}</p>'
 
 
 def tiles(figures: Iterable[tuple[str, str]]) -> str:
     """Large figures, each with a few words below."""
     return (
         '<div class="tiles">'
-        + "".join(f"<div><b>{escape(figure)}</b><span>{escape(words)}</span></div>" for figure, words in figures)
+        + "".join(f"<div><b>{html_line(figure)}</b><span>{html_line(words)}</span></div>" for figure, words in figures)
         + "</div>"
     )
 
 
 def figure(title: str, note: str, *drawings: str) -> str:
     """Drawings with a heading."""
-    return f"<figure><h3>{escape(title)} <small>{escape(note)}</small></h3>" + "".join(drawings) + "</figure>"
+    return f"<figure><h3>{html_line(title)} <small>{html_line(note)}</small></h3>" + "".join(drawings) + "</figure>"
 
 
 def gallery(*figures: str) -> str:
@@ -85,7 +86,7 @@ def key(entries: Iterable[tuple[str, str]]) -> str:
     """What each colour means."""
     return (
         '<ul class="key">'
-        + "".join(f'<li><i class="{kind}"></i>{escape(words)}</li>' for kind, words in entries)
+        + "".join(f'<li><i class="{kind}"></i>{html_line(words)}</li>' for kind, words in entries)
         + "</ul>"
     )
 
@@ -96,11 +97,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozense
     def kind(place: int) -> str:
         return ' class="number"' if place in numbers else ""
 
-    head = "".join(f"<th{kind(place)}>{escape(words)}</th>" for place, words in enumerate(heads))
+    head = "".join(f"<th{kind(place)}>{html_line(words)}</th>" for place, words in enumerate(heads))
     lines = "".join(
         "<tr>"
         + "".join(
-            f"<td{kind(place)}{_name(heads[place]) if place else ''}>{escape(words)}</td>"
+            f"<td{kind(place)}{_name(heads[place]) if place else ''}>{html_line(words)}</td>"
             for place, words in enumerate(row)
         )
         + "</tr>"
@@ -112,4 +113,4 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozense
 
 
 def _name(head: str) -> str:
-    return f' data-name="{escape(head)}"'
+    return f' data-name="{html_line(head)}"'

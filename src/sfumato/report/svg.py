@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from html import escape
 from math import sqrt
+
+from sfumato.text import html_line
 
 Scale = Callable[[float], float]
 """From a value to a place on an axis, both from 0 to 1."""
@@ -41,7 +42,7 @@ def picture(width: float, height: float, parts: Iterable[str], says: str, kind: 
     """A drawing that scales with the page, or only down; `says` is read out instead of it."""
     most = "" if grows else f' style="max-width: {width:.0f}px"'
     return (
-        f'<svg class="{kind}"{most} viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(says)}">'
+        f'<svg class="{kind}"{most} viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html_line(says)}">'
         + "".join(parts)
         + "</svg>"
     )
@@ -50,8 +51,8 @@ def picture(width: float, height: float, parts: Iterable[str], says: str, kind: 
 def text(x: float, y: float, words: str, anchor: str = "start", kind: str = "", most: int = 1000) -> str:
     """Words at a place; if they are cut, the whole is shown on hovering."""
     cut = short(words, most)
-    whole = f"<title>{escape(words)}</title>" if cut != words else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{whole}{escape(cut)}</text>'
+    whole = f"<title>{html_line(words)}</title>" if cut != words else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{whole}{html_line(cut)}</text>'
 
 
 def box(x: float, y: float, width: float, height: float, kind: str, title: str = "", opacity: float = 1) -> str:
@@ -60,7 +61,7 @@ def box(x: float, y: float, width: float, height: float, kind: str, title: str =
     head = (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}" class="{kind}"{shade}'
     )
-    return f"{head}><title>{escape(title)}</title></rect>" if title else f"{head}/>"
+    return f"{head}><title>{html_line(title)}</title></rect>" if title else f"{head}/>"
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
