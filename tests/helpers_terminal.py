@@ -66,6 +66,7 @@ def _written(arguments, typed, seconds):
         return written
     finally:
         process.kill()
+        process.wait()
         os.close(leader)
 
 

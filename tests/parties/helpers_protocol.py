@@ -56,9 +56,9 @@ class Study:
         ledger = Ledger(PureDP(COST), "a row")
         rounds = Rounds(self.members, LocalWire(desk, players), store or self.stores[CURATOR])
         holder = federation(SCHEMA, ledger, rounds)
-        ledger.stage = "first"
+        ledger.stage = "select"
         tables = holder.measure(FIRST, [NO_NOISE] * 2)
-        ledger.stage = "second"
+        ledger.stage = "measure"
         tables += holder.through(Group(DOMAIN.project(("b", "d")))).measure(SECOND, [NO_NOISE])
         rounds.end()
         return tables, ledger, desk

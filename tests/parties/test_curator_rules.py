@@ -116,7 +116,9 @@ def test_a_party_whose_book_is_an_old_copy_sends_nothing():
     players = study.players()
     old = MemoryStore()
     rounds = Rounds(study.members, LocalWire(study.desk(), players), MemoryStore())
-    holder = federation(SCHEMA, Ledger(PureDP(COST), "a row"), rounds)
+    ledger = Ledger(PureDP(COST), "a row")
+    ledger.stage = "measure"
+    holder = federation(SCHEMA, ledger, rounds)
     holder.measure(FIRST, [NO_NOISE] * 2)
     players[1] = Player(study.seat("p1", old), study.mailbox)
     players[1].desk.collect()  # what came before is lost with the book

@@ -57,6 +57,7 @@ class Union:
         desk = Desk(CURATOR, self.members, signers[CURATOR], mailbox)
         wire = LocalWire(desk, [Player(seat, mailbox) for seat in self.seats])
         self.ledger = Ledger(budget, "a row")
+        self.ledger.stage = "measure"
         self.holder = federation(SCHEMA, self.ledger, Rounds(self.members, wire, MemoryStore()))
 
 

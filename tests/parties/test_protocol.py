@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from math import sqrt
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sfumato.parties.identity import Signer
 from sfumato.parties.local import LocalWire, Player, federation
 from sfumato.parties.mailbox import MemoryMailbox
 from sfumato.parties.messages import CURATOR, Key, Share, open_, seal
-from sfumato.parties.party import answer
+from sfumato.parties.party import AskedTable, answer
 from sfumato.parties.store import State
 from sfumato.privacy.budget import PureDP
 from sfumato.privacy.ledger import Ledger
@@ -276,7 +277,9 @@ def test_nothing_is_promised_before_the_operator_has_seen_what_it_costs():
     study = Study(approve=lambda summary: seen.append(summary) or len(seen) < 4)
     with pytest.raises(ProtocolError, match=r"p0 \(the operator of p0 did not approve round 1\)"):
         study.curate(study.players())
-    assert (seen[0].tables, seen[0].cells, seen[0].bytes) == (("table a × b", "table c"), 19, 152)
+    noise = f"Laplace, standard deviation {sqrt(NO_NOISE.variance):.4g}"
+    assert seen[0].tables == (AskedTable("a × b", "4 × 4", noise), AskedTable("c", "3", noise))
+    assert (seen[0].stage, seen[0].cells, seen[0].bytes) == ("select", 19, 152)
     assert (seen[0].before["epsilon"], seen[0].after["epsilon"]) == (0, 120)
     assert study.seat("p0").statement().spent == 120
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from sfumato.cli.console import JsonOption, err, explained, out, print_json
 from sfumato.data.schema import Schema
 from sfumato.errors import MethodError, ProtocolError
+from sfumato.exact import exact_number, printed_up
 from sfumato.parties.audit import verify_log
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
@@ -25,6 +26,9 @@ from sfumato.parties.manifest import Manifest, signed_manifest
 from sfumato.parties.party import Approve, Summary
 from sfumato.parties.study import Waiting, attend, open_book, seat_of
 from sfumato.privacy.ledger import Statement
+
+SHOWN = 20
+"""Most tables of a round that are shown."""
 
 ConsortiumOption = Annotated[Path, typer.Option(help="The folder of the consortium, signed by everybody.")]
 KeyOption = Annotated[Path, typer.Option(help="The file of your private key.")]
@@ -131,7 +135,7 @@ def _mailbox(
 def _always(book: Book, silent: bool) -> Approve:
     def approve(summary: Summary) -> bool:
         if not silent:
-            out.print(_described(summary))
+            _show(summary)
         book.note("approved beforehand", round=summary.round, attempt=summary.attempt)
         return True
 
@@ -140,11 +144,7 @@ def _always(book: Book, silent: bool) -> Approve:
 
 def _ask(book: Book, manifest: Manifest) -> Approve:
     def approve(summary: Summary) -> bool:
-        out.print(_described(summary))
-        for table in summary.tables[:20]:
-            out.print(f"  {table}")
-        if len(summary.tables) > 20:
-            out.print(f"  and {len(summary.tables) - 20} more")
+        _show(summary)
         try:
             agreed = typer.confirm("Send this?")
         except typer.Abort:
@@ -162,14 +162,22 @@ def _ask(book: Book, manifest: Manifest) -> Approve:
     return approve
 
 
-def _described(summary: Summary) -> str:
+def _show(summary: Summary) -> None:
+    """What an operator agrees to."""
     unit = "rho" if "rho" in summary.after else "epsilon"
-    before, after = summary.before[unit], summary.after[unit]
-    return (
+    before, after = (printed_up(exact_number(one[unit]), 4) for one in (summary.before, summary.after))
+    out.print(
         f"Round {summary.round} ({summary.stage}), attempt {summary.attempt}: {len(summary.tables)} tables, "
-        f"{summary.cells:,} cells, {summary.bytes:,} bytes, masked. {unit} spent: {before:.4g} before, {after:.4g} "
-        "after."
+        f"{summary.cells:,} cells, {summary.bytes:,} bytes, masked. {unit} spent: {before} before, {after} after."
     )
+    tables = Table("table", "codes", "noise in each cell")
+    for table in summary.tables[:SHOWN]:
+        tables.add_row(table.columns, table.codes, table.noise)
+    out.print(tables)
+    if len(summary.tables) > SHOWN:
+        out.print(f"and {len(summary.tables) - SHOWN} more tables, none with less noise")
+    if summary.observed:
+        out.print(f"No noise covers the values of {', '.join(summary.observed)}: their domain was read from data.")
 
 
 def _spending(statement: Statement) -> Table:

@@ -40,7 +40,7 @@ class AuditLog:
         }
         line["hash"] = _hash(line)
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            file.write(json.dumps(line) + "\n")  # ASCII: safe to print, and any text can be written
             file.flush()
             os.fsync(file.fileno())
         self.length, self.head = self.length + 1, line["hash"]

@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from sfumato.errors import BudgetExceeded, ProtocolError
+from sfumato.exact import printed_up
 from sfumato.parties.audit import AuditLog
 from sfumato.parties.store import COUNTED, Record, State
 from sfumato.privacy.budget import Budget
@@ -85,7 +86,7 @@ class Book:
                 round=record.round,
                 attempt=record.attempt,
                 asked=record.asked,
-                cost=str(cost),
+                cost=_written(cost),
                 payload_sha256=hashlib.sha256(record.payload).hexdigest() if record.payload else None,
             )
             entries = json.dumps([{"stage": stage, **event.to_dict()} for stage, event in record.entries])
@@ -93,7 +94,7 @@ class Book:
                 "INSERT OR REPLACE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     *(record.round, record.attempt, record.state.value, record.asked),
-                    *(record.payload, entries, str(cost), int(spent)),
+                    *(record.payload, entries, _written(cost), int(spent)),
                 ),
             )
         if record.state is State.COMPUTED:
@@ -223,6 +224,12 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.close()
         raise ProtocolError(f"{str(path)!r} is not a book of Sfumato; give another folder") from None
     return connection
+
+
+def _written(cost: Fraction) -> str:
+    """A cost for readers: exact if that is short, else a little more. What counts is computed from the entries."""
+    short = max(cost.numerator, cost.denominator).bit_length() <= 200
+    return str(cost) if short else printed_up(cost, 20)
 
 
 def _entries(text: str) -> tuple[Entry, ...]:

@@ -1,8 +1,9 @@
 """The curator's side of one round: a generator over messages, without clocks, files or sockets.
 
 It asks everybody, waits for their keys, sends the roster, waits for their vectors, and adds up. It yields what is to be
-sent. It is sent what has come: no messages at all, and it repeats what has not been answered; None, and it waits no
-longer. It writes down what it must not forget, and starts again where it was.
+sent, and the attempt whose answers it waits for. It is sent those that have come: no messages at all, and it repeats
+what has not been answered; None, and it waits no longer. It writes down what it must not forget, and starts again where
+it was.
 """
 
 from __future__ import annotations
@@ -17,14 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ProtocolError
-from sfumato.parties.messages import CURATOR, Ask, Key, Members, Message, Refusal, Roster, Share
+from sfumato.parties.messages import ATTEMPTS, CURATOR, Ask, Key, Members, Message, Refusal, Roster, Share
 from sfumato.parties.questions import Question
 from sfumato.parties.store import Record, State, Store
+from sfumato.text import one_line
 
 Incoming = tuple[Message, ...] | None
-Outgoing = tuple[Message, ...]
 
 _Answer = TypeVar("_Answer", Key, Share)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the curator sends, and which attempt it waits for: messages of any other are no reason to go on waiting."""
+
+    outgoing: tuple[Message, ...]
+    round: int
+    attempt: int
+
+    def awaits(self, message: Message) -> bool:
+        """Whether a message belongs to that attempt."""
+        return (message.round, message.attempt) == (self.round, self.attempt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +66,7 @@ class Plan:
         return Ask(self.round, attempt, CURATOR, recipient, self.stage, self.coding, self.questions)
 
 
-def run_round(members: Members, store: Store, plan: Plan) -> Generator[Outgoing, Incoming, Opened]:
+def run_round(members: Members, store: Store, plan: Plan) -> Generator[Turn, Incoming, Opened]:
     """Play one round to its end, or raise a ProtocolError that says who is missing or will not answer."""
     attempts = store.attempts(plan.round)
     attempt = attempts[-1].attempt if attempts else 0
@@ -60,6 +74,8 @@ def run_round(members: Members, store: Store, plan: Plan) -> Generator[Outgoing,
         attempt += 1  # somebody had refused, and may think better of it
     names = members.names
     while True:
+        if attempt >= ATTEMPTS:
+            raise ProtocolError(f"round {plan.round} was attempted {ATTEMPTS} times; agree on a new study")
         record = store.load(plan.round, attempt)
         asked = plan.ask(attempt, "").digest
         if record is None:
@@ -80,32 +96,32 @@ def run_round(members: Members, store: Store, plan: Plan) -> Generator[Outgoing,
         vectors, missing = yield from _vectors(members, store, plan, record)
         if not missing:
             return _add_up(store, plan, record, vectors)
-        # What the others sent is spent at their ledgers; a second attempt is a new question to all that are left.
+        # What the others sent is spent; a second attempt is a new question to all that are left.
         names = tuple(name for name in names if name not in missing)
         attempt += 1
 
 
 def _keys(
     members: Members, store: Store, plan: Plan, record: Record, names: tuple[str, ...]
-) -> Generator[Outgoing, Incoming, dict[str, Key]]:
+) -> Generator[Turn, Incoming, dict[str, Key]]:
     """The keys of all who agree to answer: everybody, or all but those who may stay away."""
 
     def is_right(key: Key) -> bool:
         return key.asked == record.asked and key.is_signed(members)
 
     asks = {name: plan.ask(record.attempt, name) for name in names}
-    keys, refusals = yield from _answers(Key, asks, is_right)
+    keys, refusals = yield from _answers(Key, record, asks, is_right)
     _require_enough(members, store, record, keys, refusals)
     return keys
 
 
 def _vectors(
     members: Members, store: Store, plan: Plan, record: Record
-) -> Generator[Outgoing, Incoming, tuple[dict[str, Share], tuple[str, ...]]]:
+) -> Generator[Turn, Incoming, tuple[dict[str, Share], tuple[str, ...]]]:
     """The vectors of a roster, and who of it sent none; refuses to go on if they are too many."""
     roster = Roster.from_body(plan.round, record.attempt, "", record.payload)
     rosters = {key.sender: Roster(plan.round, record.attempt, CURATOR, key.sender, roster.keys) for key in roster.keys}
-    shares, refusals = yield from _answers(Share, rosters, lambda share: share.vector.size == plan.cells)
+    shares, refusals = yield from _answers(Share, record, rosters, lambda share: share.vector.size == plan.cells)
     missing = tuple(name for name in rosters if name not in shares)
     if missing:
         _require_enough(members, store, record, shares, refusals)
@@ -113,30 +129,29 @@ def _vectors(
 
 
 def _answers(
-    kind: type[_Answer], requests: Mapping[str, Message], is_right: Callable[[_Answer], bool]
-) -> Generator[Outgoing, Incoming, tuple[dict[str, _Answer], dict[str, str]]]:
+    kind: type[_Answer], record: Record, requests: Mapping[str, Message], is_right: Callable[[_Answer], bool]
+) -> Generator[Turn, Incoming, tuple[dict[str, _Answer], dict[str, str]]]:
     """Send requests until each is answered or refused, or nobody waits any longer."""
     answers: dict[str, _Answer] = {}
     refusals: dict[str, str] = {}
     left = list(requests)
-    outgoing: Outgoing = tuple(requests.values())
+    turn = Turn(tuple(requests.values()), record.round, record.attempt)
     while left:
-        incoming = yield outgoing
+        incoming = yield turn
         if incoming is None:
             break
         for message in incoming:
-            request = requests.get(message.sender)
-            if request is None or (message.round, message.attempt) != (request.round, request.attempt):
+            if message.sender not in requests or not turn.awaits(message):
                 continue  # late, or early: an answer to another attempt
             if isinstance(message, kind) and is_right(message):
                 answers.setdefault(message.sender, message)
             elif isinstance(message, kind):
                 refusals[message.sender] = f"it sent a {kind.kind} that does not fit the questions"
             elif isinstance(message, Refusal):
-                refusals[message.sender] = message.text
+                refusals[message.sender] = one_line(message.text, 300)
         left = [name for name in requests if name not in answers and name not in refusals]
         # Requests are repeated after a silence only: as long as messages come in, none is taken for lost.
-        outgoing = () if incoming else tuple(requests[name] for name in left)
+        turn = replace(turn, outgoing=() if incoming else tuple(requests[name] for name in left))
     return answers, refusals
 
 

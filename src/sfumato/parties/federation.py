@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count
 from math import pi, sqrt
@@ -15,10 +15,10 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.records import Records
 from sfumato.data.selection import Family
-from sfumato.errors import MethodError
+from sfumato.errors import MethodError, ProtocolError
 from sfumato.parties import coding
 from sfumato.parties.curator import Incoming, Opened, Plan, run_round
-from sfumato.parties.messages import CURATOR, LARGE, Done, End, Members, Message
+from sfumato.parties.messages import CURATOR, LARGE, REASON, ROUNDS, Done, End, Members, Message
 from sfumato.parties.questions import Question
 from sfumato.parties.store import Store
 from sfumato.privacy.accountant import skellam_for
@@ -27,6 +27,7 @@ from sfumato.privacy.events import Gaussian, Noise, Noisy
 from sfumato.privacy.holder import Codec, Neighbours, table_events
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.scores import Score
+from sfumato.text import one_line
 
 MOST_CELLS = LARGE // 8
 """Cells that one message can hold."""
@@ -39,10 +40,11 @@ class Wire(Protocol):
         """Send messages."""
         ...
 
-    def collect(self, limit: int) -> Incoming:
-        """What has come since the last call; vectors of more than `limit` bytes are refused.
+    def collect(self, limit: int, wanted: Callable[[Message], bool]) -> Incoming:
+        """What has come since the last call and is wanted; vectors of more than `limit` bytes are refused.
 
         Waits a while for something. Nothing means that nothing came; None, that nobody shall be waited for any longer.
+        What is not wanted is left out and makes no wait longer.
         """
         ...
 
@@ -59,23 +61,26 @@ class Rounds:
 
     def play(self, stage: str, codes: str, questions: tuple[Question, ...], cells: int) -> Opened:
         """Play the next round to its end."""
-        self._last = next(self._numbers)
-        play = run_round(self.members, self._store, Plan(self._last, stage, codes, questions, cells))
+        number = next(self._numbers)
+        if number >= ROUNDS:
+            raise ProtocolError(f"the method asks for more than {ROUNDS} rounds; declare fewer columns or values")
+        self._last = number
+        play = run_round(self.members, self._store, Plan(number, stage, codes, questions, cells))
         incoming: Incoming = None
         while True:
             try:
-                outgoing = play.send(incoming)
+                turn = play.send(incoming)
             except StopIteration as stop:
                 opened: Opened = stop.value
                 break
-            self._wire.post(outgoing)
-            incoming = self._wire.collect(8 * cells)
+            self._wire.post(turn.outgoing)
+            incoming = self._wire.collect(8 * cells, turn.awaits)
         self._tell(Done, opened.attempt, opened.digest)
         return opened
 
     def end(self, reason: str = "") -> None:
         """Tell all parties that the study is over, for good: a party that starts again reads this and stops."""
-        self._tell(End, 0, reason)
+        self._tell(End, 0, one_line(reason, REASON))
 
     def _tell(self, kind: type[Done] | type[End], attempt: int, content: str) -> None:
         self._wire.post([kind(self._last, attempt, CURATOR, name, content) for name in self.members.names])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,11 +97,11 @@ class LocalWire:
         """Send messages."""
         self.desk.post(messages)
 
-    def collect(self, limit: int) -> Incoming:
+    def collect(self, limit: int, wanted: Callable[[Message], bool]) -> Incoming:
         """Let every player move once; after some silences in a row, nobody is waited for any longer."""
         for player in self._players:
             player.step()
-        incoming = self.desk.collect(limit)
+        incoming = tuple(filter(wanted, self.desk.collect(limit)))
         self._silences = 0 if incoming else self._silences + 1
         if self._silences <= self._patience:
             return incoming

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from sfumato.errors import ProtocolError
@@ -27,8 +27,19 @@ class Mailbox(Protocol):
         ...
 
     def fetch(self, recipient: str, seen: int) -> list[bytes]:
-        """The envelopes of a recipient's list after the first `seen`, in order."""
+        """The envelopes of a recipient's list after the first `seen`, in order; at least one if there is one.
+
+        It may hand over a part of them, so that whoever writes much cannot fill a reader's memory.
+        """
         ...
+
+
+def everything(mailbox: Mailbox, recipient: str) -> Iterator[bytes]:
+    """All envelopes of a recipient's list, in order."""
+    seen = 0
+    while found := mailbox.fetch(recipient, seen):
+        yield from found
+        seen += len(found)
 
 
 class MemoryMailbox:

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import ProtocolError
+from sfumato.errors import ProtocolError, SfumatoError
 from sfumato.parties.identity import Signer, verified
-from sfumato.parties.questions import Question, pack, unpack
+from sfumato.parties.questions import UNREADABLE, Question, pack, unpack
 
 CURATOR = "curator"
 """The name of the one who asks and adds up; no party may have it."""
@@ -28,6 +28,15 @@ SMALL = 1 << 16
 
 LARGE = 1 << 26
 """Most bytes of a list of questions or of a vector of counts, whatever was asked."""
+
+REASON = 2000
+"""Most characters of a reason, so that no reason is too long for its message."""
+
+STAGES = ("encode", "select", "measure")
+"""The stages of a method that ask for tables; a party answers no other, because its operator is shown the name."""
+
+ROUNDS = ATTEMPTS = 64
+"""Rounds of a study and attempts at one, at most. With LARGE they bound the cells of all vectors that a party sends."""
 
 _SIGNED_AS = b"sfumato envelope 1\n"  # a signature of an envelope is a signature of nothing else
 _SIGNATURE = 64
@@ -246,7 +255,7 @@ def open_(envelope: bytes, members: Members, limit: int = LARGE) -> Message:
         raise ProtocolError(f"{sender!r} may not send a message of kind {kind.kind}; it is not read")
     try:
         return _read(kind, (header["round"], header["attempt"], sender, header["recipient"]), body)
-    except (ValueError, LookupError, TypeError, ZeroDivisionError, AttributeError, RecursionError):
+    except (SfumatoError, *UNREADABLE):
         raise ProtocolError(f"a message of kind {kind.kind} from {sender!r} cannot be read") from None
 
 
@@ -264,9 +273,11 @@ def _split(envelope: bytes) -> tuple[dict[str, Any], bytes, bytes]:
             raise ValueError
         header = json.loads(envelope[4 : 4 + length])
         types = {"study": str, "round": int, "attempt": int, "sender": str, "recipient": str, "kind": str}
-        if {key: type(value) for key, value in header.items()} != types or min(header["round"], header["attempt"]) < 0:
+        if {key: type(value) for key, value in header.items()} != types:
             raise ValueError
-    except (ValueError, TypeError, AttributeError, struct.error, RecursionError):
+        if not (0 <= header["round"] < ROUNDS and 0 <= header["attempt"] < ATTEMPTS):
+            raise ValueError
+    except (*UNREADABLE, struct.error):
         raise ProtocolError("a message is not in the form of this protocol; it is not read") from None
     return header, envelope[4 + length : -_SIGNATURE], envelope[-_SIGNATURE:]
 
@@ -297,4 +308,5 @@ def _json(value: object) -> bytes:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError
+    value.encode()  # a lone surrogate is no text, and could be written into no file
     return value

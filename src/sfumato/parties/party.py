@@ -8,36 +8,74 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 
-from sfumato.data.domain import Clique
+from sfumato.data.domain import Clique, Domain
 from sfumato.errors import ProtocolError, SfumatoError
 from sfumato.parties import coding, masking
 from sfumato.parties.identity import Signer
-from sfumato.parties.messages import CURATOR, LARGE, Ask, Done, End, Key, Members, Message, Refusal, Roster, Share
+from sfumato.parties.messages import (
+    CURATOR,
+    LARGE,
+    REASON,
+    STAGES,
+    Ask,
+    Done,
+    End,
+    Key,
+    Members,
+    Message,
+    Refusal,
+    Roster,
+    Share,
+)
 from sfumato.parties.store import Record, State, Store
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.events import Noise, Noisy
 from sfumato.privacy.holder import table_events
 from sfumato.privacy.ledger import Ledger, Statement
 from sfumato.privacy.party_holder import PartyHolder
+from sfumato.text import one_line
 
 _KEY = 32  # bytes of one half of an X25519 key
 
 
 @dataclass(frozen=True)
+class AskedTable:
+    """One table that is asked for, in words: its columns, the codes they are in, and the noise it is to have."""
+
+    columns: str
+    codes: str
+    noise: str
+
+
+@dataclass(frozen=True)
 class Summary:
-    """What a party is about to agree to, for its operator: which tables, how large, and what they cost."""
+    """What a party is about to agree to, for its operator.
+
+    Args:
+        round: the number of the round.
+        attempt: which attempt at it.
+        stage: the stage of the method that asks.
+        tables: what is asked for, the tables with the least noise first.
+        cells: of all tables.
+        bytes: that will be sent.
+        before: what is spent without this round, in terms of the budget.
+        after: what is spent with it.
+        observed: the columns in it whose domain was read from somebody's data, which no noise covers.
+    """
 
     round: int
     attempt: int
     stage: str
-    tables: tuple[str, ...]
+    tables: tuple[AskedTable, ...]
     cells: int
     bytes: int
     before: dict[str, float]
     after: dict[str, float]
+    observed: tuple[str, ...] = ()
 
 
 Approve = Callable[[Summary], bool]
@@ -55,6 +93,7 @@ class Seat:
         budget: what the study may cost the persons in its rows.
         store: what it must not forget.
         approve: asked before anything is promised.
+        observed: the columns of the schema whose domain was read from somebody's data; shown to the operator.
     """
 
     name: str
@@ -64,6 +103,7 @@ class Seat:
     budget: Budget
     store: Store
     approve: Approve = lambda summary: True
+    observed: tuple[str, ...] = ()
 
     def statement(self) -> Statement:
         """What this party has spent."""
@@ -107,11 +147,15 @@ def answer(seat: Seat, message: Message) -> tuple[Message, ...]:
             case _:
                 return ()
     except SfumatoError as problem:
-        return (Refusal(message.round, message.attempt, seat.name, CURATOR, str(problem)),)
+        return (Refusal(message.round, message.attempt, seat.name, CURATOR, one_line(problem, REASON)),)
 
 
 def _promise(seat: Seat, ask: Ask) -> Key:
     """Check questions, ask the operator, reserve their cost; then give a key for this attempt."""
+    if ask.stage not in STAGES:
+        raise ProtocolError(
+            f"round {ask.round} is for a stage named '{one_line(ask.stage, 40)}'; parties answer {', '.join(STAGES)}"
+        )
     record = seat.store.load(ask.round, ask.attempt)
     if record is not None and record.asked != ask.digest:
         raise ProtocolError(f"round {ask.round}, attempt {ask.attempt} was asked before, with other questions")
@@ -164,9 +208,27 @@ def _propose(seat: Seat, ask: Ask) -> tuple[Summary, tuple[Noisy, ...]]:
     before = seat.budget.spent(ledger.statement().spent)
     events = table_events(*_asked(ask), seat.holder.neighbours)
     ledger.charge(*events)
-    tables = tuple(event.question for event in events)
     after = seat.budget.spent(ledger.statement().spent)
-    return Summary(ask.round, ask.attempt, ask.stage, tables, cells, 8 * cells, before, after), events
+    tables = _shown(ask, domain, seat.holder.domain)
+    return Summary(ask.round, ask.attempt, ask.stage, tables, cells, 8 * cells, before, after, seat.observed), events
+
+
+def _shown(ask: Ask, domain: Domain, plain: Domain) -> tuple[AskedTable, ...]:
+    """The questions in words, those with the least noise first."""
+
+    def codes(name: str) -> str:
+        if name not in plain:
+            return f"{domain[name]} made of others"
+        return str(plain[name]) if plain[name] == domain[name] else f"{domain[name]} of {plain[name]}, merged"
+
+    return tuple(
+        AskedTable(
+            " × ".join(question.clique) or "(number of rows)",
+            " × ".join(map(codes, question.clique)) or "1",
+            f"{type(question.noise).__name__}, standard deviation {sqrt(question.noise.variance):.4g}",
+        )
+        for question in sorted(ask.questions, key=lambda question: question.noise.variance)
+    )
 
 
 def _contribute(seat: Seat, roster: Roster) -> Share:

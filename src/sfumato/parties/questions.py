@@ -10,10 +10,20 @@ from typing import Any, cast
 
 from sfumato.data.domain import Clique
 from sfumato.errors import ProtocolError
+from sfumato.exact import exact_number
 from sfumato.privacy.events import Gaussian, Laplace, Noise, Skellam
 
 _WIDTHS = Fraction(1, 1 << 60), Fraction(1 << 40)
 _FRACTION = re.compile(r"[0-9]{1,80}(/[0-9]{1,80})?")
+
+TABLES = 1 << 19
+"""Most tables of one message: the list of questions must fit into a party's memory, not only the vector."""
+
+NOISES = 1 << 18
+"""Most digits of all different widths in one message: exact costs have about as many."""
+
+UNREADABLE = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError, MemoryError)
+"""What reading something that a stranger has written may raise; it becomes a refusal."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,9 @@ def pack(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def unpack(record: Mapping[str, Any]) -> tuple[Question, ...]:
-    """Read questions back; anything that `pack` would not write is a ValueError, KeyError, IndexError or TypeError."""
+    """Read questions back; anything that `pack` would not write is one of UNREADABLE, or a ProtocolError."""
+    if len(record["tables"]) > TABLES or sum(len(width) for _, width in record["noises"]) > NOISES:
+        raise ValueError
     noises = [_noise(kind, width) for kind, width in record["noises"]]
     columns = [_plain(name, str) for name in record["columns"]]
     return tuple(
@@ -62,15 +74,13 @@ _KIND: dict[type, str] = {Laplace: "laplace", Skellam: "skellam"}
 
 
 def _noise(kind: str, width: str) -> Noise:
-    if not _FRACTION.fullmatch(width) or not Fraction(
-        width
-    ):  # "1e999999999" is a number too, and would take all memory
-        raise ValueError(width)
     kinds: dict[str, type[Laplace] | type[Skellam]] = {"laplace": Laplace, "skellam": Skellam}
-    return kinds[kind](Fraction(width))
+    if not _FRACTION.fullmatch(width):
+        raise ValueError
+    return kinds[kind](exact_number(width))
 
 
 def _plain(value: Any, wanted: type) -> Any:
     if type(value) is not wanted:
-        raise ValueError(value)
+        raise ValueError
     return value

@@ -18,9 +18,9 @@ from sfumato.parties.curator import Incoming
 from sfumato.parties.federation import Rounds
 from sfumato.parties.identity import Signer
 from sfumato.parties.local import federation, study_budget
-from sfumato.parties.mailbox import Desk, Mailbox
+from sfumato.parties.mailbox import Desk, Mailbox, everything
 from sfumato.parties.manifest import Manifest
-from sfumato.parties.messages import CURATOR, LARGE, Ask, Done, End, Message, Refusal, Roster, open_
+from sfumato.parties.messages import CURATOR, LARGE, REASON, Ask, Done, End, Message, Refusal, Roster, open_
 from sfumato.parties.party import Approve, Seat, take_part
 from sfumato.parties.store import State
 from sfumato.pipeline import Progress, run
@@ -29,6 +29,7 @@ from sfumato.privacy.holder import Neighbours
 from sfumato.privacy.ledger import Ledger, Statement
 from sfumato.privacy.party_holder import PartyHolder
 from sfumato.release import Release
+from sfumato.text import one_line
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,11 @@ class MailWire:
         """Send messages. What lies in the mailbox already is not put there again."""
         self._desk.post(messages)
 
-    def collect(self, limit: int) -> Incoming:
+    def collect(self, limit: int, wanted: Callable[[Message], bool]) -> Incoming:
         """Look for messages until one comes; None after a silence as long as patience."""
         silence = 0.0
         while True:
-            incoming = _collected(self._desk, self._book, limit)
+            incoming = tuple(filter(wanted, _collected(self._desk, self._book, limit)))
             if incoming:
                 return incoming
             if silence >= self._waiting.patience:
@@ -128,7 +129,7 @@ def seat_of(
         raise ProtocolError("the schema is not the one in the manifest; give that one, or agree on a new manifest")
     budget = budget_of_study(manifest)
     holder, _ = take_in(data, schema, budget)
-    return Seat(name, manifest, signer, PartyHolder(holder), budget, book, approve)
+    return Seat(name, manifest, signer, PartyHolder(holder), budget, book, approve, schema.observed)
 
 
 def open_book(folder: Path, manifest: Manifest, name: str, signer: Signer, allowed: str | None = None) -> Book:
@@ -175,7 +176,7 @@ def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting) -> Statem
             except StopIteration as stop:
                 book.note("finished", reason=stop.value)
                 if stop.value:
-                    raise ProtocolError(f"the curator ended the study: {stop.value}") from None
+                    raise ProtocolError(f"the curator ended the study: {one_line(stop.value, REASON)}") from None
                 return book.statement()
             continue
         if silence >= waiting.patience:
@@ -231,15 +232,17 @@ def traffic(mailbox: Mailbox, manifest: Manifest) -> Traffic:
     to: Counter[tuple[str, str]] = Counter()
     back: Counter[tuple[str, str]] = Counter()
     stages: dict[int, str] = {}  # the last words of the curator belong to no round
-    for envelope in (one for name in manifest.names for one in mailbox.fetch(name, 0)):
-        message = open_(envelope, manifest)
-        if isinstance(message, Ask):
-            stages[message.round] = message.stage
-        to[stages.get(message.round, "end"), message.recipient] += len(envelope)
-    for envelope in mailbox.fetch(CURATOR, 0):
-        with suppress(ProtocolError):  # a shared folder may hold what nobody has read
-            message = open_(envelope, manifest)
-            back[stages.get(message.round, "end"), message.sender] += len(envelope)
+    for name in (*manifest.names, CURATOR):
+        for envelope in everything(mailbox, name):
+            with suppress(ProtocolError):  # a shared folder may hold what nobody has read
+                message = open_(envelope, manifest)
+                if isinstance(message, Ask):
+                    stages[message.round] = message.stage
+                stage = stages.get(message.round, "end")
+                if name == CURATOR:
+                    back[stage, message.sender] += len(envelope)
+                else:
+                    to[stage, message.recipient] += len(envelope)
     return Traffic(to, back)
 
 

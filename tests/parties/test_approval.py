@@ -1,0 +1,80 @@
+"""What an operator sees on a real terminal before it says yes: the truth, whatever the curator wrote."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from helpers_study import folder, study
+
+from helpers_terminal import foreign_sequences, run_on_terminal, screen
+from sfumato.parties.folder import FolderMailbox
+from sfumato.parties.messages import CURATOR, Ask, End, seal
+from sfumato.parties.questions import Question
+from sfumato.privacy.events import Laplace
+
+__all__ = ["folder", "study"]  # the fixtures
+
+TRUE = "Round 0 (measure), attempt 0: 2 tables, 9 cells, 72 bytes, masked. epsilon spent: 0 before, 8.125 after."
+FAKE = "measure), attempt 0: 1 tables, 2 cells, 16 bytes, masked. epsilon spent: 0 before, 0.01 after.\n  table ill\n"
+HOSTILE = [
+    {"stage": f"{FAKE}[black on black]"},
+    {"stage": f"measure\x1b[2J\x1b[H{FAKE}"},
+    {
+        "coding": '[{"levels":[{"column":"ward","name":"w\\u001b[2J","to":[0,0,0]}]}]',
+        "questions": (Question(("w\x1b[2J",), Laplace(Fraction(1, 8))),),
+    },
+]
+ASK = Ask(
+    *(0, 0, CURATOR, "north", "measure", '[{"merge":{"ward":[0,1,1]}}]'),
+    (Question(("ill", "ward", "smoker"), Laplace(Fraction(8))), Question((), Laplace(Fraction(1, 8)))),
+)
+
+
+@pytest.fixture
+def serve(study):
+    """Let north meet messages on a terminal, where somebody types; its exit code, and what it wrote."""
+
+    def run(*messages):
+        for message in messages:
+            FolderMailbox(study.folder / "mail").put(seal(message, study.manifest.study, study.signer(CURATOR)))
+        consortium = study.folder / "consortium"
+        options = {"data": study.folder / "north.csv", "schema": study.folder / "schema.json", "name": "north"}
+        options |= {"consortium": consortium, "epsilon": "10000", "key": consortium / "north.key", "poll": "0.01"}
+        options |= {"mailbox": study.folder / "mail", "work": study.folder / "north-work", "patience": "0"}
+        given = [text for option, value in options.items() for text in (f"--{option}", value)]
+        ((code, written),) = run_on_terminal(["party", "serve", *given], typed="n\n")
+        assert foreign_sequences(written) == []
+        return code, screen(written)
+
+    return run
+
+
+def test_an_operator_sees_tables_codes_noise_and_cost(serve, study):
+    _, lines = serve(ASK)
+    shown = " ".join(lines)
+    assert " ".join(TRUE.split()) in " ".join(shown.split())
+    rows = [line for line in lines if "standard deviation" in line]
+    assert len(rows) == 2
+    assert "(number of rows)" in rows[0]  # the one with the least noise
+    assert "ill × ward × smoker" in rows[1]
+    assert "2 × 2 of 3, merged × 2" in rows[1]
+    assert "Laplace, standard deviation 11.3" in rows[1]
+    assert "Send this? [y/N]" in shown
+    book = study.book("north")
+    assert not book.statement().entries
+    book.close()
+
+
+def test_rounds_that_would_lie_to_the_operator_are_refused_before_they_are_shown(serve, study):
+    code, lines = serve(*(replace(ASK, attempt=number, **changes) for number, changes in enumerate(HOSTILE)))
+    assert code == 2
+    assert not [line for line in lines if "Send this?" in line or "table ill" in line or line.startswith("Round")]
+    answers = sorted(path.name[7:24] for path in (study.folder / "mail" / CURATOR).iterdir())
+    assert answers == [f"refusal-0-{number}-north" for number in range(len(HOSTILE))]
+
+
+def test_the_last_words_of_a_curator_are_one_line(serve):
+    code, lines = serve(End(0, 0, CURATOR, "north", f"\x1b[2J\x1b[HThe study is over.\n{FAKE}[black on black]\u202e"))
+    assert code == 2
+    assert not [line for line in lines if line.startswith(("The study is over", "  table ill"))]
+    assert "[black on black]" in "".join(lines)
