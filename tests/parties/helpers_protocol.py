@@ -53,7 +53,7 @@ class Study:
     def curate(self, players, mailbox=None, store=None):
         """Two rounds in different codes: the tables, the curator's ledger, and its desk."""
         desk = self.desk(mailbox=mailbox)
-        ledger = Ledger(PureDP(COST), "a row")
+        ledger = Ledger(PureDP(max(COST, self.budget.epsilon)), "a row")
         rounds = Rounds(self.members, LocalWire(desk, players), store or self.stores[CURATOR])
         holder = federation(SCHEMA, ledger, rounds)
         ledger.stage = "select"

@@ -9,7 +9,7 @@ import pytest
 from helpers_protocol import COST, FIRST, NO_NOISE, ROWS, SECOND, Study, ask_of, check, promise
 
 from helpers_parties import SCHEMA, split
-from sfumato.errors import ProtocolError
+from sfumato.errors import BudgetExceeded, ProtocolError
 from sfumato.parties.federation import Rounds
 from sfumato.parties.identity import Signer
 from sfumato.parties.local import LocalWire, Player, federation
@@ -18,6 +18,7 @@ from sfumato.parties.messages import CURATOR, Key, Share, open_, seal
 from sfumato.parties.party import AskedTable, answer
 from sfumato.parties.store import State
 from sfumato.privacy.budget import PureDP
+from sfumato.privacy.events import Noisy
 from sfumato.privacy.ledger import Ledger
 
 
@@ -245,22 +246,44 @@ def test_the_study_goes_on_without_a_party_where_that_is_allowed():
         assert table.variance == pytest.approx(NO_NOISE.variance * 3 / 2)
 
 
-def test_a_party_lost_after_its_promise_costs_a_new_attempt_which_ledgers_must_allow():
-    for budget, enough in ((COST, False), (2 * COST, True)):
-        study = Study(parties=4, missing=1, budget=budget)
-        players = study.players()
-        players[3] = Absent(players[3], moves=1)
-        if not enough:
-            with pytest.raises(ProtocolError, match=r"cannot go on without p0 \(.* would cost .*is left"):
-                study.curate(players)
-        else:
-            tables, ledger, _ = study.curate(players)
-            assert "that came to nothing: 1" in str(ledger.statement().entries)
-            assert tables[1].marginal.counts.sum() == sum(map(len, split(ROWS, 4)[:3]))
+def test_an_attempt_that_was_lost_is_charged_by_the_curator_as_by_every_party():
+    # Whoever has all vectors can say that one is missing, ask again, and open both sums: each has noise of its own.
+    study = Study(parties=4, missing=1, budget=2 * COST)
+    players = study.players()
+    players[3] = Absent(players[3], moves=1)
+    tables, ledger, _ = study.curate(players)
+    assert tables[1].marginal.counts.sum() == sum(map(len, split(ROWS, 4)[:3]))
+    again = study.curate(study.players())[1]  # after a restart: what was lost before it is still paid for
+    for one in (ledger, again):
+        assert one.statement().spent == COST + 120
+        assert "the attempt before was lost" in str(one.statement().entries)
+    paid = [entry for entry in ledger.statement().entries if isinstance(entry[1], Noisy)]
+    for name in study.names[:3]:
+        statement = study.seat(name).statement()
+        statement.verify()
+        assert sorted(map(str, statement.entries)) == sorted(map(str, paid))
+
+
+def test_a_study_that_cannot_pay_for_another_attempt_ends_before_it_asks():
+    study = Study(parties=4, missing=1, budget=COST)
+    players = study.players()
+    players[3] = Absent(players[3], moves=1)
+    for _ in range(2):  # and again after a restart
+        with pytest.raises(
+            BudgetExceeded, match=r"another costs as much again \(table a × b would cost 120 epsilon; 60 "
+        ):
+            study.curate(players)
         for name in study.names[:3]:
-            statement = study.seat(name).statement()
-            statement.verify()
-            assert statement.spent == (COST + 120 if enough else 120)
+            assert study.seat(name).statement().spent == 120
+            assert study.stores[name].load(0, 1) is None
+
+
+def test_an_attempt_that_ended_before_its_roster_costs_nothing_more():
+    answers = iter([True, True, False])
+    study = Study(approve=lambda summary: next(answers, True))
+    with pytest.raises(ProtocolError, match="did not approve"):
+        study.curate(study.players())
+    check(study, *study.curate(study.players())[:2])
 
 
 def test_a_party_refuses_what_exceeds_its_budget_and_computes_nothing():

@@ -66,12 +66,21 @@ class Plan:
         return Ask(self.round, attempt, CURATOR, recipient, self.stage, self.coding, self.questions)
 
 
-def run_round(members: Members, store: Store, plan: Plan) -> Generator[Turn, Incoming, Opened]:
-    """Play one round to its end, or raise a ProtocolError that says who is missing or will not answer."""
+def run_round(
+    members: Members, store: Store, plan: Plan, pay_again: Callable[[], None]
+) -> Generator[Turn, Incoming, Opened]:
+    """Play one round to its end, or raise a ProtocolError that says who is missing or will not answer.
+
+    An attempt may be lost after its roster was sent: parties may have answered, and each answer has noise of its own.
+    So `pay_again` is called for every lost attempt, also for those from before a restart. It may refuse to go on.
+    """
     attempts = store.attempts(plan.round)
     attempt = attempts[-1].attempt if attempts else 0
     if attempts and attempts[-1].state is State.ABORTED:
         attempt += 1  # somebody had refused, and may think better of it
+    for earlier in attempts:
+        if earlier.attempt < attempt and earlier.payload:  # its roster
+            pay_again()
     names = members.names
     while True:
         if attempt >= ATTEMPTS:
@@ -97,6 +106,7 @@ def run_round(members: Members, store: Store, plan: Plan) -> Generator[Turn, Inc
         if not missing:
             return _add_up(store, plan, record, vectors)
         # What the others sent is spent; a second attempt is a new question to all that are left.
+        pay_again()
         names = tuple(name for name in names if name not in missing)
         attempt += 1
 
@@ -161,7 +171,7 @@ def _require_enough(
     if len(there) >= len(members.names) - members.missing:
         return
     if refusals:
-        store.save(replace(record, state=State.ABORTED, payload=b""))
+        store.save(replace(record, state=State.ABORTED))
     absent = [name for name in members.names if name not in there]
     said = [f"{name} ({refusals[name]})" if name in refusals else f"{name} (no answer)" for name in absent]
     raise ProtocolError(

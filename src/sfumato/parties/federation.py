@@ -15,7 +15,7 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.records import Records
 from sfumato.data.selection import Family
-from sfumato.errors import MethodError, ProtocolError
+from sfumato.errors import BudgetExceeded, MethodError, ProtocolError
 from sfumato.parties import coding
 from sfumato.parties.curator import Incoming, Opened, Plan, run_round
 from sfumato.parties.messages import CURATOR, LARGE, REASON, ROUNDS, Done, End, Members, Message
@@ -59,13 +59,15 @@ class Rounds:
         self._numbers: Iterator[int] = count()
         self._last = 0
 
-    def play(self, stage: str, codes: str, questions: tuple[Question, ...], cells: int) -> Opened:
-        """Play the next round to its end."""
+    def play(
+        self, stage: str, codes: str, questions: tuple[Question, ...], cells: int, pay_again: Callable[[], None]
+    ) -> Opened:
+        """Play the next round to its end; `pay_again` is called for each attempt that was lost on the way."""
         number = next(self._numbers)
         if number >= ROUNDS:
             raise ProtocolError(f"the method asks for more than {ROUNDS} rounds; declare fewer columns or values")
         self._last = number
-        play = run_round(self.members, self._store, Plan(number, stage, codes, questions, cells))
+        play = run_round(self.members, self._store, Plan(number, stage, codes, questions, cells), pay_again)
         incoming: Incoming = None
         while True:
             try:
@@ -144,12 +146,20 @@ class Federation:
 
     def _round(self, domains: Sequence[Domain], questions: Sequence[Question]) -> Iterator[Measurement]:
         cells = [domain.cells() for domain in domains]
-        opened = self._rounds.play(self._ledger.stage, self._codes, tuple(questions), sum(cells))
-        if opened.attempt:
-            self._ledger.note(
-                f"attempts at these tables that came to nothing: {opened.attempt}",
-                "their sums were never opened; parties that had sent count them as spent all the same",
-            )
+        cliques, noises = ([getattr(one, field) for one in questions] for field in ("clique", "noise"))
+        events = table_events(cliques, noises, self.neighbours)
+
+        def pay_again() -> None:
+            try:
+                self._ledger.charge(*events)
+            except BudgetExceeded as problem:
+                raise BudgetExceeded(
+                    "an attempt was lost after parties may have answered it, so another costs as much again "
+                    f"({problem}); the study ends here, and what was spent is spent: agree on a new one"
+                ) from None
+            self._ledger.note("ask for these tables again", "the attempt before was lost, and is charged above")
+
+        opened = self._rounds.play(self._ledger.stage, self._codes, tuple(questions), sum(cells), pay_again)
         wider = opened.answered / self._rounds.members.honest
         tables = np.split(opened.total, np.cumsum(cells)[:-1])
         for domain, table, question in zip(domains, tables, questions, strict=True):
