@@ -36,7 +36,9 @@ def serve(study):
 
     def run(*messages):
         for message in messages:
-            FolderMailbox(study.folder / "mail").put(seal(message, study.manifest.study, study.signer(CURATOR)))
+            FolderMailbox(study.folder / "mail", study.manifest).put(
+                seal(message, study.manifest.study, study.signer(CURATOR))
+            )
         consortium = study.folder / "consortium"
         options = {"data": study.folder / "north.csv", "schema": study.folder / "schema.json", "name": "north"}
         options |= {"consortium": consortium, "epsilon": "10000", "key": consortium / "north.key", "poll": "0.01"}

@@ -10,7 +10,8 @@ from helpers_consortium import certificates, manifest_of, new_signers, share_of
 from sfumato.errors import ProtocolError
 from sfumato.parties.certificates import TlsFiles, write_certificates
 from sfumato.parties.folder import FolderMailbox
-from sfumato.parties.https import CHUNK, MOST_PARTS, HttpsMailbox, Reception, listening
+from sfumato.parties.https import CHUNK, MOST_PARTS, Reception, listening, owner, serving
+from sfumato.parties.https_mailbox import HttpsMailbox
 from sfumato.parties.messages import Done, seal
 
 
@@ -36,7 +37,7 @@ class Curator:
 
     def __init__(self, folder, manifest, tls):
         self.manifest, self.tls = manifest, tls
-        self.mailbox = FolderMailbox(folder)
+        self.mailbox = FolderMailbox(folder, manifest)
         self.reception = Reception(self.mailbox, manifest)
         self.clients = contextlib.ExitStack()
 
@@ -109,7 +110,6 @@ def test_forged_messages_are_refused(curator, manifest, signers):
         "to a party": share_of(manifest, signers["north"], "north", recipient="south"),
         "in the name of the curator": share_of(manifest, signers["curator"], "curator", recipient="north"),
         "no message at all": b"hello",
-        "nothing": b"",
     }
     for what, envelope in forged.items():
         assert curator.put(whole(envelope), envelope).status_code == 403, what
@@ -136,21 +136,26 @@ def test_oversized_messages_are_refused_before_they_are_read(curator, manifest, 
     digest = "0" * 64
     assert curator.put(f"/messages/{digest}/0/{MOST_PARTS + 1}", b"x").status_code == 413
     assert curator.put(f"/messages/{digest}/3/3", b"x").status_code == 413
+    for part, parts, content in ((0, 1, b""), (0, 9, b""), ("9" * 5000, 9, b"x"), (-1, 9, b"x"), ("²", 9, b"x")):
+        assert curator.put(f"/messages/{digest}/{part}/{parts}", content).status_code in (400, 413)
+    assert curator.put("/messages/x/0/1", b"x").status_code == 400
     assert curator.mailbox.fetch("curator", 0) == []
 
 
 def test_parts_that_nobody_completes_are_forgotten(manifest, signers, tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.parties.https.MOST_PENDING", 1000)
-    reception = Reception(FolderMailbox(tmp_path), manifest)
+    monkeypatch.setattr("sfumato.parties.https.MOST_PENDING", 2000)
+    reception = Reception(FolderMailbox(tmp_path, manifest), manifest)
     message = share_of(manifest, signers["north"], "north")
     digest = hashlib.sha256(message).hexdigest()
+    assert reception.take("south", "5" * 64, 0, 2, b"first")[0] == 202
     for number in range(50):
-        assert reception.take(f"{number}", 0, 2, bytes(600))[0] == 202
-    assert len(reception._pending) <= 3
-    assert reception.take(digest, 0, 2, message[:50])[0] == 202
-    reception._pending.clear()  # forgotten: the sender starts again
-    assert reception.take(digest, 1, 2, message[50:])[0] == 202
-    assert reception.take(digest, 0, 2, message[:50])[0] == 200
+        assert reception.take("north", f"{number:064}", 0, 2, bytes(600))[0] == 202
+    assert len(reception._pending["north"]) <= 3
+    assert list(reception._pending["south"]) == [("5" * 64, 2)]  # what one member does costs no other its parts
+    assert reception.take("north", digest, 0, 2, message[:50])[0] == 202
+    reception._pending["north"].clear()  # forgotten: the sender starts again
+    assert reception.take("north", digest, 1, 2, message[50:])[0] == 202
+    assert reception.take("north", digest, 0, 2, message[:50])[0] == 200
 
 
 def test_nobody_reads_the_mail_of_the_curator_over_the_network(curator, manifest, signers):
@@ -160,6 +165,49 @@ def test_nobody_reads_the_mail_of_the_curator_over_the_network(curator, manifest
     assert curator.get("other/inbox/north/0/0").status_code == 404
     with pytest.raises(ProtocolError, match="status 404"):
         curator.client().fetch("curator", 0)
+
+
+def test_an_inbox_is_open_to_its_owner_alone(curator, manifest, signers):
+    done = seal(Done(1, 1, "curator", "north", "0" * 64), manifest.study, signers["curator"])
+    curator.mailbox.put(done)
+    assert curator.get(f"{manifest.study}/inbox/north/0/0", name="south").status_code == 403
+    assert curator.get(f"{manifest.study}/inbox/north/999/0", name="south").status_code == 403
+    assert not curator.reception.has_all("north")  # nobody else can make the curator believe that it was told
+    for number in ("9" * 5000, "-1", "1e3", "²"):
+        assert curator.get(f"{manifest.study}/inbox/north/{number}/0").status_code == 404
+        assert curator.get(f"{manifest.study}/inbox/north/0/{number}").status_code == 404
+    with pytest.raises(ProtocolError, match="status 403"):
+        curator.client("south").fetch("north", 0)
+    assert curator.client("north").fetch("north", 0) == [done]
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "content", "words"),
+    [
+        (200, {}, bytes(CHUNK + 1), "more than"),
+        (200, {"sfumato-parts": "9" * 5000}, b"x", "status 200"),
+        (200, {"sfumato-parts": "0"}, b"x", "status 200"),
+        (200, {"sfumato-parts": "many"}, b"x", "status 200"),
+        (404, {}, b"\x1b[2J", "status 404"),
+        (307, {"location": "https://localhost/"}, b"", "status 307"),
+    ],
+)
+def test_a_party_does_not_believe_every_answer(tls, status, headers, content, words):
+    async def app(scope, receive, send):
+        lines = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": lines})
+        await send({"type": "http.response.body", "body": content})
+
+    with serving(app, "127.0.0.1", 0, TlsFiles(tls / "curator")) as port:
+        mailbox = HttpsMailbox(f"https://localhost:{port}", "x", TlsFiles(tls / "north"), patience=0)
+        with contextlib.closing(mailbox), pytest.raises(ProtocolError, match=words):
+            mailbox.fetch("north", 0)
+
+
+def test_a_member_is_named_by_its_certificate():
+    assert owner({"subject": ((("countryName", "DE"),), (("commonName", "north"),))}) == "north"
+    for strange in (None, {}, {"subject": ()}, {"subject": ((("commonName", "a"),), (("commonName", "b"),))}):
+        assert owner(strange) == ""
 
 
 def test_strangers_do_not_get_through_tls(curator, manifest, tmp_path):
@@ -193,7 +241,7 @@ def test_a_party_waits_for_a_curator_that_is_away_and_then_says_so(manifest, tls
 
 def test_a_party_goes_on_with_a_curator_that_came_back(tmp_path, manifest, signers, tls):
     def start(port=0):
-        reception = Reception(FolderMailbox(tmp_path), manifest)
+        reception = Reception(FolderMailbox(tmp_path, manifest), manifest)
         return listening(reception, manifest, "127.0.0.1", port, TlsFiles(tls / "curator"))
 
     one, two = (share_of(manifest, signers["north"], "north", round_=number) for number in (1, 2))
@@ -203,7 +251,7 @@ def test_a_party_goes_on_with_a_curator_that_came_back(tmp_path, manifest, signe
     with start(port):
         party.put(one)
         party.put(two)
-        assert FolderMailbox(tmp_path).fetch("curator", 0) == [one, two]
+        assert FolderMailbox(tmp_path, manifest).fetch("curator", 0) == [one, two]
     party.close()
 
 

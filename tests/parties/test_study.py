@@ -18,7 +18,8 @@ from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.curator import Plan
 from sfumato.parties.folder import FolderMailbox
-from sfumato.parties.https import HttpsMailbox, Reception, listening
+from sfumato.parties.https import Reception, listening
+from sfumato.parties.https_mailbox import HttpsMailbox
 from sfumato.parties.messages import CURATOR, Question, Roster, Share, open_, seal
 from sfumato.parties.party import answer
 from sfumato.parties.store import State
@@ -29,10 +30,10 @@ __all__ = ["folder", "study"]  # the fixtures
 
 
 def test_a_study_over_a_shared_folder(study):
-    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail")) as parties:
-        release = study.curate(FolderMailbox(study.folder / "mail"))
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest)) as parties:
+        release = study.curate(FolderMailbox(study.folder / "mail", study.manifest))
     check_outcome(study, release, parties.statements)
-    counted = traffic(FolderMailbox(study.folder / "mail"), study.manifest)
+    counted = traffic(FolderMailbox(study.folder / "mail", study.manifest), study.manifest)
     files = sum(path.stat().st_size for path in (study.folder / "mail").glob("*/*.message"))
     assert counted.total == files
     assert {stage for stage, *_ in counted.rows()} <= {"encode", "select", "measure", "end"}
@@ -41,7 +42,7 @@ def test_a_study_over_a_shared_folder(study):
 
 def test_a_study_over_https(study):
     certificates(study.folder / "tls")
-    mailbox = FolderMailbox(study.folder / "mail")
+    mailbox = FolderMailbox(study.folder / "mail", study.manifest)
     reception = Reception(mailbox, study.manifest)
     with listening(reception, study.manifest, "127.0.0.1", 0, TlsFiles(study.folder / "tls" / CURATOR)) as port:
 
@@ -73,7 +74,7 @@ app(sys.argv[1:])
 
 
 def test_a_party_killed_before_it_sends_sends_the_stored_bytes_when_it_is_back(study):
-    box = FolderMailbox(study.folder / "mail")
+    box = FolderMailbox(study.folder / "mail", study.manifest)
     options = {
         "data": "north.csv",
         "schema": "schema.json",
@@ -86,7 +87,9 @@ def test_a_party_killed_before_it_sends_sends_the_stored_bytes_when_it_is_back(s
     command += ["--name", "north", "--epsilon", "1000", "--approve", "always", "--poll", "0.02"]
     with Parties(study, lambda name, stack: box, NAMES[1:]) as parties:
         releases = []
-        curator = threading.Thread(target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail"))))
+        curator = threading.Thread(
+            target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail", study.manifest)))
+        )
         curator.start()
         killed = subprocess.run([sys.executable, "-c", KILLED, "party", "serve", *command], timeout=600, check=False)
         assert killed.returncode == -signal.SIGKILL
@@ -118,11 +121,11 @@ def test_a_curator_stopped_at_any_write_goes_on_where_it_was(study, monkeypatch)
         save(self, record)
 
     monkeypatch.setattr(Book, "save", stopping)
-    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail")) as parties:
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest)) as parties:
         for writes in range(20):
             left[0] = writes % 4  # the first runs are stopped at their first, second, third … write
             try:
-                release = study.curate(FolderMailbox(study.folder / "mail"))
+                release = study.curate(FolderMailbox(study.folder / "mail", study.manifest))
             except Stopped:
                 continue
             break
@@ -148,24 +151,30 @@ def test_a_party_stopped_at_any_write_sends_one_vector_and_pays_once(study, monk
 
     monkeypatch.setattr(Book, "save", stopping)
     releases = []
-    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail"), NAMES[1:]) as parties:
-        curator = threading.Thread(target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail"))))
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest), NAMES[1:]) as parties:
+        curator = threading.Thread(
+            target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail", study.manifest)))
+        )
         curator.start()
         starts = 0
         while "north" not in parties.statements:
             starts += 1
             with contextlib.suppress(Stopped):
-                parties.statements["north"] = study.attend("north", FolderMailbox(study.folder / "mail"))
+                parties.statements["north"] = study.attend(
+                    "north", FolderMailbox(study.folder / "mail", study.manifest)
+                )
         curator.join(600)
     assert starts == (2 if writes < 6 else 1)
     check_outcome(study, releases[0], parties.statements)
-    senders = [open_(one, study.manifest) for one in FolderMailbox(study.folder / "mail").fetch(CURATOR, 0)]
+    senders = [
+        open_(one, study.manifest) for one in FolderMailbox(study.folder / "mail", study.manifest).fetch(CURATOR, 0)
+    ]
     assert [one.sender for one in senders if isinstance(one, Share)].count("north") == 1
 
 
 def test_a_party_that_stays_away_ends_the_run_with_a_clear_message(study):
     slept = []
-    box = FolderMailbox(study.folder / "mail")
+    box = FolderMailbox(study.folder / "mail", study.manifest)
     with pytest.raises(ProtocolError, match=r"without north \(no answer\), south \(no answer\), west \(no answer\)"):
         study.curate(box, Waiting(60, 600, slept.append))
     assert sum(slept) == 600
@@ -176,14 +185,14 @@ def test_a_party_that_stays_away_ends_the_run_with_a_clear_message(study):
 
 def test_a_study_goes_on_without_a_party_where_the_manifest_allows_it(folder):
     study = Study(folder, epsilon="1000", missing=1)
-    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail"), NAMES[:2]) as parties:
-        release = study.curate(FolderMailbox(study.folder / "mail"), Waiting(0.01, 1))
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest), NAMES[:2]) as parties:
+        release = study.curate(FolderMailbox(study.folder / "mail", study.manifest), Waiting(0.01, 1))
     assert abs(release.rows - 400) <= 2
     assert set(parties.statements) == {"north", "south"}
 
 
 def test_a_party_whose_operator_declines_is_named(study):
-    box = FolderMailbox(study.folder / "mail")
+    box = FolderMailbox(study.folder / "mail", study.manifest)
     summaries = []
     book = study.book("west")
     west = study.seat("west", book, approve=lambda summary: bool(summaries.append(summary)))
@@ -219,10 +228,12 @@ class _Answering:
 
 
 def test_an_operator_sees_what_is_sent_and_what_it_costs_before_he_agrees(study):
-    box = FolderMailbox(study.folder / "mail")
+    box = FolderMailbox(study.folder / "mail", study.manifest)
     releases = []
     with Parties(study, lambda name, stack: box, NAMES[1:]):
-        curator = threading.Thread(target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail"))))
+        curator = threading.Thread(
+            target=lambda: releases.append(study.curate(FolderMailbox(study.folder / "mail", study.manifest)))
+        )
         curator.start()
         silent = study.serve(approve="ask", patience=600, poll=0.02, typed="")
         assert silent.exit_code == 2
@@ -239,19 +250,19 @@ def test_an_operator_sees_what_is_sent_and_what_it_costs_before_he_agrees(study)
 
 
 def test_a_party_that_lost_its_memory_does_not_answer_twice(study):
-    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail")):
-        study.curate(FolderMailbox(study.folder / "mail"))
-    before = FolderMailbox(study.folder / "mail").fetch(CURATOR, 0)
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest)):
+        study.curate(FolderMailbox(study.folder / "mail", study.manifest))
+    before = FolderMailbox(study.folder / "mail", study.manifest).fetch(CURATOR, 0)
     shutil.rmtree(study.folder / "north-work")
     with pytest.raises(ProtocolError, match="restored from a copy"):
-        study.attend("north", FolderMailbox(study.folder / "mail"))
-    assert FolderMailbox(study.folder / "mail").fetch(CURATOR, 0) == before
+        study.attend("north", FolderMailbox(study.folder / "mail", study.manifest))
+    assert FolderMailbox(study.folder / "mail", study.manifest).fetch(CURATOR, 0) == before
 
 
 def test_a_study_with_a_delta_adds_up_skellam_noise(folder):
     study = Study(folder, epsilon="2", delta="1e-6", method="privsyn")
-    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail")) as parties:
-        release = study.curate(FolderMailbox(study.folder / "mail"))
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest)) as parties:
+        release = study.curate(FolderMailbox(study.folder / "mail", study.manifest))
     for statement in parties.statements.values():
         assert statement.spent == release.ledger.spent <= release.ledger.budget.total.amount
         assert 0 < statement.guarantee["epsilon"] <= 2

@@ -68,7 +68,7 @@ def curate(
     signer = Signer.load(key)
     folder = work_folder(work, CURATOR, manifest)
     book = open_book(folder, manifest, CURATOR, signer)
-    box = FolderMailbox(mailbox or folder / "mailbox")
+    box = FolderMailbox(mailbox or folder / "mailbox", manifest)
     try:
         with _reachable(listen, tls, box, manifest, book, as_json) as goodbye, stages(STAGES) as show:
             release = run_study(manifest, signer, box, book, waiting, show)

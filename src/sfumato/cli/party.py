@@ -121,9 +121,9 @@ def _mailbox(
 ) -> Iterator[Mailbox]:
     check_way(url, tls, folder, "--url")
     if folder is not None:
-        yield FolderMailbox(folder)
+        yield FolderMailbox(folder, manifest)
     elif url is not None and tls is not None:
-        from sfumato.parties.https import HttpsMailbox
+        from sfumato.parties.https_mailbox import HttpsMailbox
 
         box = HttpsMailbox(url, manifest.study, TlsFiles(tls), patience)
         try:
