@@ -94,7 +94,8 @@ class Limited(Protocol):
 class Recipe:
     """A named method: five parts, and how the budget is shared among the three that pay.
 
-    `takes_views` says whether a user may give the views to measure in the place of the select stage.
+    `takes_views` says whether a user may give the views to measure in the place of the select stage. `needs` names the
+    questions that its parts ask of a holder; a holder that cannot answer one of them cannot run it.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Recipe:
     reconcile: Reconcile
     synthesize: Synthesize
     takes_views: bool = False
+    needs: frozenset[str] = frozenset({"measure"})
 
     def __post_init__(self) -> None:
         if set(self.shares) != {"encode", "select", "measure"} or sum(self.shares.values()) != 1:

@@ -159,10 +159,12 @@ def test_fit_takes_raw_tables_and_gives_a_release():
 
 def test_the_exponential_mechanism_is_refused_with_what_to_use_instead():
     union = Union(split(ROWS, 2), PureDP(1))
-    with pytest.raises(MethodError, match=r"exponential mechanism .* use dp-subn"):
+    with pytest.raises(MethodError, match="a choice by exact scores was asked for"):
         union.holder.choose([Family("a", ())], None, Fraction(1), [0])
-    with pytest.raises(MethodError, match="use dp-subn"):
-        local.run(PRIVBAYES, holders_of(split(ROWS, 2)), SCHEMA, PureDP(1))
+    seen = []
+    with pytest.raises(MethodError, match=r"exponential mechanism .* use one of privsyn, .*dp-subn"):
+        local.run(PRIVBAYES, holders_of(split(ROWS, 2)), SCHEMA, PureDP(1), approve=seen.append)
+    assert not seen  # nobody was asked, and nobody has paid
 
 
 def test_dependence_comes_from_noisy_tables_at_the_cost_that_was_asked_for():

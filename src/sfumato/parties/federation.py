@@ -21,13 +21,18 @@ from sfumato.parties.curator import Incoming, Opened, Plan, run_round
 from sfumato.parties.messages import CURATOR, LARGE, REASON, ROUNDS, Done, End, Members, Message
 from sfumato.parties.questions import Question
 from sfumato.parties.store import Store
+from sfumato.pipeline import Recipe
 from sfumato.privacy.accountant import skellam_for
 from sfumato.privacy.budget import Share
 from sfumato.privacy.events import Gaussian, Noise, Noisy
 from sfumato.privacy.holder import Codec, Neighbours, table_events
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.scores import Score
+from sfumato.recipes import RECIPES
 from sfumato.text import one_line
+
+OFFERS = frozenset({"measure", "dependence"})
+"""The questions that a federation answers."""
 
 MOST_CELLS = LARGE // 8
 """Cells that one message can hold."""
@@ -179,11 +184,7 @@ class Federation:
 
     def choose(self, families: Sequence[Family], score: Score, epsilon: Fraction, handicaps: Sequence[int]) -> int:
         """Refuse: no party knows the scores of the union, and noise shares do not make an exponential mechanism."""
-        raise MethodError(
-            "this method draws a structure by the exponential mechanism on exact scores, which nobody has when rows "
-            "are with many parties; use dp-subn, which learns a network from noisy tables of the union, or privsyn, "
-            "dpview, dpsyn or priview"
-        )
+        raise MethodError("a choice by exact scores was asked for, which nobody has when rows are with many parties")
 
     def _in_shares(self, noise: Noise) -> Noise:
         if not isinstance(noise, Gaussian):
@@ -193,6 +194,16 @@ class Federation:
 
     def __repr__(self) -> str:
         return f"Federation({', '.join(self._rounds.members.names)}; {self.domain!r})"
+
+
+def check_method(recipe: Recipe) -> None:
+    """Refuse a method that needs what no federation can answer; called before anybody signs or pays."""
+    if not recipe.needs <= OFFERS:
+        able = ", ".join(name for name, one in RECIPES.items() if one.needs <= OFFERS)
+        raise MethodError(
+            f"method {recipe.name!r} draws a structure by the exponential mechanism on exact scores, which nobody has "
+            f"when rows are with many parties; use one of {able}"
+        )
 
 
 def noisy_dependence(measurement: Measurement) -> float:

@@ -12,7 +12,7 @@ from sfumato.data.schema import Schema
 from sfumato.errors import ProtocolError
 from sfumato.fitting import check_budget, check_observed, least_noise, recipe_for, take_in
 from sfumato.parties.curator import Incoming
-from sfumato.parties.federation import Federation, Rounds
+from sfumato.parties.federation import Federation, Rounds, check_method
 from sfumato.parties.identity import Signer
 from sfumato.parties.mailbox import Desk, Mailbox, MemoryMailbox
 from sfumato.parties.messages import CURATOR, Message
@@ -142,6 +142,7 @@ def run(
         missing: how many parties (q) may stay away.
         approve: each party's operator.
     """
+    check_method(recipe)
     budget = study_budget(recipe, budget, schema)
     names = tuple(f"party-{number}" for number in range(1, len(holders) + 1))
     signers = {name: Signer.new() for name in (*names, CURATOR)}

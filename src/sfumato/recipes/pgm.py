@@ -34,4 +34,5 @@ PGM = Recipe(
     reconcile=ConsistentNormSub(),
     synthesize=Graphical(limit=1_000_000),
     takes_views=True,
+    needs=frozenset({"measure", "dependence"}),
 )

@@ -35,4 +35,5 @@ PRIVBAYES = Recipe(
     measure=LeveledTables(),
     reconcile=LeveledNormSub(),
     synthesize=Ancestral(),
+    needs=frozenset({"measure", "choose"}),
 )

@@ -42,4 +42,5 @@ PRIVSYN = Recipe(
     reconcile=ConsistentNormSub(),
     synthesize=GradualUpdate(),
     takes_views=True,
+    needs=frozenset({"measure", "dependence"}),
 )

@@ -1,0 +1,42 @@
+"""Recipes say what they ask of a holder, and it is what they ask; a federation refuses what it cannot answer."""
+
+import re
+
+import pytest
+from test_recipes import COLUMNS, budget_for, every_recipe, schema_of, table_of
+
+from sfumato.errors import MethodError
+from sfumato.fitting import take_in
+from sfumato.parties.federation import OFFERS, check_method
+from sfumato.pipeline import run
+from sfumato.privacy.holder import LocalHolder
+from sfumato.recipes import RECIPES
+
+QUESTIONS = ("measure", "dependence", "choose")
+
+
+@every_recipe
+def test_a_recipe_asks_what_it_says_that_it_needs(recipe, monkeypatch):
+    asked = set()
+    for name in QUESTIONS:
+        real = getattr(LocalHolder, name)
+
+        def spy(self, *given, name=name, real=real):
+            asked.add(name)
+            return real(self, *given)
+
+        monkeypatch.setattr(LocalHolder, name, spy)
+    schema = schema_of(COLUMNS)
+    holder, ledger = take_in(table_of(COLUMNS, 500), schema, budget_for(recipe))
+    run(recipe, holder, schema, ledger)
+    assert asked == recipe.needs
+
+
+@every_recipe
+def test_a_federation_runs_what_it_can_answer_and_refuses_the_rest_by_name(recipe):
+    if recipe.needs <= OFFERS:
+        check_method(recipe)
+        return
+    able = ", ".join(name for name, one in RECIPES.items() if one.needs <= OFFERS)
+    with pytest.raises(MethodError, match=f"method {recipe.name!r} .* use one of {re.escape(able)}$"):
+        check_method(recipe)
