@@ -46,11 +46,11 @@ def manifest_of(signers, **changes):
     return Manifest(**(fields | changes))
 
 
-def signed_consortium(folder, signers, **changes):
+def signed_consortium(folder, signers, accept_observed_domain=False, **changes):
     """A consortium folder that everybody has signed, keys beside it."""
     write_manifest(folder, manifest_of(signers, **changes))
     for name, signer in signers.items():
-        add_signature(folder, signer)
+        add_signature(folder, signer, accept_observed_domain=accept_observed_domain)
         signer.save(folder / f"{name}.key")
 
 

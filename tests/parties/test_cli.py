@@ -5,15 +5,19 @@ import os
 import re
 import sys
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from helpers_consortium import NAMES, SCHEMA, certificates, manifest_of, new_signers
-from helpers_study import folder, refused, sfumato, study
+from helpers_study import Study, folder, refused, sfumato, study
 
 from sfumato.errors import BudgetError, ProtocolError
+from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.identity import Signer
-from sfumato.parties.messages import CURATOR
+from sfumato.parties.messages import CURATOR, Ask, seal
+from sfumato.parties.questions import Question
 from sfumato.parties.study import open_book
+from sfumato.privacy.events import Laplace
 from sfumato.release import Release
 from sfumato.survey import simulate
 
@@ -47,6 +51,50 @@ def test_a_consortium_agrees_on_the_command_line(folder):
     assert private not in result.output
     result = sfumato("consortium", "certificates", folder / "c", "--host", "localhost", "--out", folder / "tls")
     assert sorted(path.name for path in (folder / "tls").iterdir()) == sorted((*NAMES, CURATOR))
+
+
+def test_domains_that_were_observed_are_shown_before_every_signature(folder):
+    schema = json.loads(json.dumps(SCHEMA))
+    schema["columns"][2]["domain_from"] = "observed"
+    (folder / "schema.json").write_text(json.dumps(schema))
+    members = (*NAMES, CURATOR)
+    keys = {name: sfumato("consortium", "key", folder / f"{name}.key").output.strip() for name in members}
+    parties = [text for name in NAMES for text in ("--party", f"{name}={keys[name]}")]
+    common = ["--name", "flu", "--schema", folder / "schema.json", "--epsilon", "1", "--key", folder / "curator.key"]
+    init = ["consortium", "init", folder / "c", *common, *parties, "--method", "dpview"]
+    refused(sfumato(*init), "the domain of ward was observed")
+    assert not (folder / "c").exists()
+    shown = "ward: no noise covers them"
+    assert shown in sfumato(*init, "--accept-observed-domain").output
+    for name in NAMES:
+        sign = ["consortium", "sign", folder / "c", "--key", folder / f"{name}.key"]
+        refused(sfumato(*sign), shown, "the domain of ward was observed", "--accept-observed-domain")
+        assert not (folder / "c" / "signatures" / f"{name}.json").exists()
+        assert f"{name} has signed" in sfumato(*sign, "--accept-observed-domain").output
+    assert shown in sfumato("consortium", "check", folder / "c").output
+    assert json.loads(sfumato("consortium", "check", folder / "c", "--json").output)["observed"] == ["ward"]
+
+
+def test_an_operator_is_told_which_domains_no_noise_covers(folder):
+    schema = json.loads(json.dumps(SCHEMA))
+    schema["columns"][2]["domain_from"] = "observed"
+    study = Study(folder, schema_text=json.dumps(schema), accept_observed_domain=True)
+    (folder / "schema.json").write_text(json.dumps(schema))
+    ask = Ask(0, 0, CURATOR, "north", "measure", "[]", (Question(("ward",), Laplace(Fraction(8))),))
+    FolderMailbox(folder / "mail", study.manifest).put(seal(ask, study.manifest.study, study.signer(CURATOR)))
+    result = study.serve(approve="ask", typed="n\n")
+    assert " ".join(result.output.split()).count("No noise covers the values of ward") == 2  # at the start, and here
+
+
+def test_a_method_that_no_federation_can_run_is_refused_by_init(folder):
+    (folder / "schema.json").write_text(json.dumps(SCHEMA))
+    sfumato("consortium", "key", folder / "curator.key")
+    parties = [text for name in NAMES for text in ("--party", f"{name}={Signer.new().public}")]
+    common = ["--name", "flu", "--schema", folder / "schema.json", "--epsilon", "1", "--key", folder / "curator.key"]
+    refused(
+        sfumato("consortium", "init", folder / "c", *common, *parties, "--method", "privbayes"), "use one of privsyn"
+    )
+    assert not (folder / "c").exists()
 
 
 def test_a_consortium_cannot_be_made_of_nonsense(folder):

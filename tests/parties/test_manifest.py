@@ -2,12 +2,15 @@ import json
 import os
 import pickle
 import stat
+import time
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 from helpers_consortium import manifest_of
+from helpers_hostile import changes
 
-from sfumato.errors import BudgetError, MethodError, ProtocolError
+from sfumato.errors import BudgetError, MethodError, ProtocolError, SchemaError, SfumatoError
 from sfumato.parties.audit import AuditLog, verify_log
 from sfumato.parties.certificates import TlsFiles, write_certificates
 from sfumato.parties.identity import Signer, verified
@@ -81,7 +84,7 @@ def test_a_schema_that_does_not_fit_its_hash_is_refused(consortium):
         read_manifest(consortium)
 
 
-@pytest.mark.parametrize("key", ["format", "schema_sha256", "parties", "epsilon", "curator"])
+@pytest.mark.parametrize("key", ["format", "schema_sha256", "observed", "parties", "epsilon", "curator"])
 def test_a_manifest_without_one_of_its_keys_is_refused(consortium, key):
     record = json.loads((consortium / "consortium.json").read_text())
     del record[key]
@@ -92,7 +95,7 @@ def test_a_manifest_without_one_of_its_keys_is_refused(consortium, key):
 
 def test_a_manifest_with_a_key_too_many_or_of_another_format_is_refused(consortium):
     record = json.loads((consortium / "consortium.json").read_text())
-    for change, words in (({"more": 1}, "cannot be read"), ({"format": 2}, "format 2")):
+    for change, words in (({"more": 1}, "cannot be read"), ({"format": 1}, "format 1")):
         (consortium / "consortium.json").write_text(json.dumps(record | change))
         with pytest.raises(ProtocolError, match=words):
             read_manifest(consortium)
@@ -248,6 +251,87 @@ def test_certificates_are_private_and_never_overwritten(tmp_path):
     files.key.chmod(0o644)
     with pytest.raises(ProtocolError, match="can be read by others"):
         files.context(server=False)
+
+
+def test_a_manifest_in_which_anything_was_changed_is_refused_or_read(consortium):
+    record = json.loads((consortium / "consortium.json").read_text())
+    for name, changed in changes(record):
+        if changed() == record:
+            continue
+        (consortium / "consortium.json").write_text(json.dumps(changed()))
+        started = time.process_time()
+        try:
+            with suppress(SfumatoError):
+                manifest = read_manifest(consortium)
+                assert set(signature_problems(consortium, manifest)) == set(manifest.keys)
+        except Exception as problem:
+            raise AssertionError(name) from problem
+        assert time.process_time() - started < 2, name
+
+
+def test_a_schema_or_a_signature_in_which_anything_was_changed_is_refused_or_read(consortium, signers):
+    for name, changed in changes(SCHEMA):
+        with suppress(SfumatoError):
+            assert manifest_of(signers, schema_text=json.dumps(changed())).schema, name
+    manifest = read_manifest(consortium)
+    file = consortium / "signatures" / "north.json"
+    record = json.loads(file.read_text())
+    texts = [json.dumps(changed()) for _, changed in changes(record)] + [
+        "[" * 5000,
+        "",
+        "\ud800".encode(errors="replace").decode(),
+    ]
+    for text in texts:
+        file.write_text(text)
+        assert set(signature_problems(consortium, manifest)) <= {"north"}
+
+
+def test_files_that_are_too_long_or_too_deep_are_not_read(consortium, monkeypatch):
+    for text in ("[" * 100_000, '{"a":' * 50_000, "1" * 5000, " " * 1000):
+        (consortium / "consortium.json").write_text(text)
+        with pytest.raises(ProtocolError, match="is not JSON"):
+            read_manifest(consortium)
+    monkeypatch.setattr("sfumato.parties.manifest.LONGEST", 10)
+    (consortium / "consortium.json").write_text(" " * 11)
+    with pytest.raises(ProtocolError, match="is not JSON"):
+        read_manifest(consortium)
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 101, "flu\x1b[2J", "flu\ncurator: signed", "\u202eulf", "flu     2026", "\ud800"]
+)
+def test_a_study_has_a_name_that_can_be_shown(signers, name):
+    with pytest.raises(ProtocolError, match="give a name of one line"):
+        manifest_of(signers, name=name)
+
+
+def test_a_method_that_no_federation_can_run_is_refused_before_anybody_signs(consortium, signers):
+    with pytest.raises(MethodError, match="method 'privbayes' draws a structure by the exponential mechanism"):
+        manifest_of(signers, method="privbayes")
+    text = (consortium / "consortium.json").read_text()
+    (consortium / "consortium.json").write_text(text.replace('"dpview"', '"privbayes"'))
+    for refuse in (read_manifest, signed_manifest, lambda folder: add_signature(folder, signers["north"])):
+        with pytest.raises(MethodError, match="use one of privsyn, dpview"):
+            refuse(consortium)
+
+
+def test_domains_that_were_observed_are_named_in_the_manifest_and_accepted_by_each_signature(tmp_path, signers):
+    schema = json.loads(json.dumps(SCHEMA))
+    schema["columns"][1]["domain_from"] = "observed"
+    write_manifest(tmp_path, manifest_of(signers, schema_text=json.dumps(schema)))
+    record = json.loads((tmp_path / "consortium.json").read_text())
+    assert record["observed"] == ["ill"]
+    for signer in signers.values():
+        with pytest.raises(SchemaError, match="the domain of ill was observed in the data"):
+            add_signature(tmp_path, signer)
+    assert not list((tmp_path / "signatures").iterdir())
+    for signer in signers.values():
+        add_signature(tmp_path, signer, accept_observed_domain=True)
+    assert signed_manifest(tmp_path).schema.observed == ("ill",)
+    for hidden in ([], ["smoker"], "ill", None):
+        (tmp_path / "consortium.json").write_text(json.dumps(record | {"observed": hidden}))
+        with pytest.raises(ProtocolError, match="does not name the domains"):
+            read_manifest(tmp_path)
 
 
 def test_the_papers_own_mode_is_refused_on_a_network(signers):

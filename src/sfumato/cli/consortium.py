@@ -21,6 +21,9 @@ from sfumato.parties.study import protected
 
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the consortium.")]
 KeyOption = Annotated[Path, typer.Option("--key", help="The file of your private key.")]
+ObservedOption = Annotated[
+    bool, typer.Option("--accept-observed-domain", help="Treat domains that were read off data as public.")
+]
 
 
 @explained
@@ -43,10 +46,7 @@ def init(
     delta: Annotated[str | None, typer.Option(help="The probability that epsilon may fail.")] = None,
     colluding: Annotated[int, typer.Option(help="How many parties may put together what they know.")] = 1,
     missing: Annotated[int, typer.Option(help="How many parties may stay away; each one makes more noise.")] = 0,
-    accept_observed_domain: Annotated[
-        bool,
-        typer.Option("--accept-observed-domain", help="Treat domains that were read off data as public."),
-    ] = False,
+    accept_observed_domain: ObservedOption = False,
 ) -> None:
     """Write the manifest of a study (the curator does this), and sign it."""
     public = Schema.load(schema)
@@ -64,17 +64,17 @@ def init(
         curator=signer.public,
     )
     write_manifest(folder, manifest)
-    add_signature(folder, signer)
+    add_signature(folder, signer, accept_observed_domain=accept_observed_domain)
     out.print(f"{folder}: give a copy to each party, and ask for its signature: sfumato consortium sign")
     _show(manifest)
 
 
 @explained
-def sign(folder: FolderArgument, key: KeyOption) -> None:
+def sign(folder: FolderArgument, key: KeyOption, accept_observed_domain: ObservedOption = False) -> None:
     """Sign the manifest: you agree to all of it. Send signatures/NAME.json back to the others."""
     manifest = read_manifest(folder)
     _show(manifest)
-    name = add_signature(folder, Signer.load(key))
+    name = add_signature(folder, Signer.load(key), accept_observed_domain=accept_observed_domain)
     out.print(f"{name} has signed: {folder / 'signatures' / f'{name}.json'}")
 
 
@@ -123,6 +123,8 @@ def _show(manifest: Manifest) -> None:
     table.add_row("protects", protected(manifest))
     table.add_row("may stay away", str(manifest.missing))
     table.add_row("schema", f"{manifest.schema.name}: {', '.join(manifest.schema.names)}")
+    observed = ", ".join(manifest.schema.observed)
+    table.add_row("domains read from data", f"{observed}: no noise covers them" if observed else "none")
     table.add_row("version", f"Sfumato {manifest.code}")
     out.print(table)
     for name, public in {**manifest.keys, "SHA-256 of all this": manifest.digest}.items():

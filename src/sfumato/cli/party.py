@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib.util import find_spec
@@ -70,6 +70,7 @@ def serve(
         seat = seat_of(manifest, name, signer, data, Schema.load(schema), book, operator)
         if not as_json:
             out.print(f"{name} takes part in {manifest.name!r} and waits for the curator. Stop and start as you like.")
+            _show_observed(manifest.schema.observed)
         with _mailbox(url, tls, mailbox, manifest, patience) as box:
             statement = attend(seat, box, book, waiting)
         if as_json:
@@ -176,8 +177,12 @@ def _show(summary: Summary) -> None:
     out.print(tables)
     if len(summary.tables) > SHOWN:
         out.print(f"and {len(summary.tables) - SHOWN} more tables, none with less noise")
-    if summary.observed:
-        out.print(f"No noise covers the values of {', '.join(summary.observed)}: their domain was read from data.")
+    _show_observed(summary.observed)
+
+
+def _show_observed(observed: Sequence[str]) -> None:
+    if observed:
+        out.print(f"No noise covers the values of {', '.join(observed)}: their domain was read from data.")
 
 
 def _spending(statement: Statement) -> Table:

@@ -18,13 +18,23 @@ from typing import Any
 
 from sfumato.data.schema import Schema
 from sfumato.errors import ProtocolError
-from sfumato.fitting import check_budget
+from sfumato.fitting import check_budget, check_observed
 from sfumato.parties.faithful import refuse_network
+from sfumato.parties.federation import check_method
 from sfumato.parties.identity import Signer, check_public, verified
 from sfumato.parties.messages import CURATOR
+from sfumato.parties.questions import UNREADABLE
 from sfumato.privacy.budget import Budget, budget_of
+from sfumato.recipes import recipe_named
+from sfumato.text import one_line
 
-FORMAT = 1
+FORMAT = 2
+LONGEST = 1 << 24
+"""Most bytes of a file of a consortium."""
+
+NAME = 100
+"""Most characters of the name of a study."""
+
 _SIGNED_AS = b"sfumato consortium 1\n"  # a signature of a manifest is a signature of nothing else
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
@@ -58,6 +68,7 @@ class Manifest:
     code: str = version("sfumato")
 
     def __post_init__(self) -> None:
+        self._check_types()
         names = self.names
         for name in names:
             if not _NAME.fullmatch(name) or name == CURATOR:
@@ -74,9 +85,22 @@ class Manifest:
                 f"of {len(names)} parties, {self.colluding} may collude and {self.missing} may stay away, which leaves "
                 "nobody whose noise protects; take more parties, or let fewer collude or stay away"
             )
-        self.budget  # noqa: B018 -- a manifest whose budget makes no sense cannot be built
+        self.budget, self.schema  # noqa: B018 -- a manifest in which these make no sense cannot be built
         refuse_network(self.method)
+        check_method(recipe_named(self.method))
         check_budget(self.budget, self.method)
+
+    def _check_types(self) -> None:
+        """Refuse fields of other types, and a name that is more than a name: strangers write manifests too."""
+        texts = [self.name, self.schema_text, self.method, self.epsilon, self.curator, self.code]
+        texts += [text for party in self.parties for text in party] + ([] if self.delta is None else [self.delta])
+        if not all(type(text) is str for text in texts) or {type(self.colluding), type(self.missing)} != {int}:
+            raise ProtocolError("the manifest cannot be read: a field is not a text, or not a number")
+        if len(self.name) > NAME or self.name != one_line(self.name):
+            raise ProtocolError(
+                f"the study is named '{one_line(self.name, NAME)}'; give a name of one line and {NAME} characters at "
+                "most, in which all can be seen"
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,7 +125,10 @@ class Manifest:
     @cached_property
     def schema(self) -> Schema:
         """The public schema."""
-        return Schema.parse(json.loads(self.schema_text))
+        try:
+            return Schema.parse(json.loads(self.schema_text))
+        except UNREADABLE:
+            raise ProtocolError("the schema in the manifest cannot be read; agree on a new manifest") from None
 
     @cached_property
     def content(self) -> bytes:
@@ -124,6 +151,7 @@ class Manifest:
             **asdict(self),
             "format": FORMAT,
             "schema_sha256": hashlib.sha256(self.schema_text.encode()).hexdigest(),
+            "observed": list(self.schema.observed),
             "parties": [{"name": name, "key": key} for name, key in self.parties],
         }
 
@@ -132,17 +160,24 @@ class Manifest:
         """Read a manifest back; a key too many or too few is refused."""
         fields = dict(record)
         try:
-            form, digest = fields.pop("format"), fields.pop("schema_sha256")
+            form, digest, observed = (fields.pop(key) for key in ("format", "schema_sha256", "observed"))
+            if form != FORMAT:
+                raise ProtocolError(
+                    f"the manifest has format {one_line(form, 40)}; this version reads format {FORMAT} only"
+                )
             parties = tuple(
                 (str(one["name"]), check_public(str(one["name"]), one["key"])) for one in fields.pop("parties")
             )
             manifest = cls(**fields, parties=parties)
-        except (KeyError, TypeError, AttributeError, ValueError):
+            said = manifest.to_dict()
+        except UNREADABLE:
             raise ProtocolError("the manifest cannot be read; give the folder that consortium init wrote") from None
-        if form != FORMAT:
-            raise ProtocolError(f"the manifest has format {form!r}; this version reads format {FORMAT} only")
-        if manifest.to_dict()["schema_sha256"] != digest:
+        if said["schema_sha256"] != digest:
             raise ProtocolError("the schema in the manifest is not the one that its hash names; it was changed")
+        if said["observed"] != observed:
+            raise ProtocolError("the manifest does not name the domains that its schema says were observed in data")
+        if said != record:
+            raise ProtocolError("the manifest holds more than what is signed; give the file that consortium init wrote")
         return manifest
 
     def sign(self, signer: Signer) -> bytes:
@@ -173,8 +208,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a consortium folder; signatures are looked at by `check_signatures`."""
     try:
-        record = json.loads((folder / "consortium.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        record = _read_json(folder / "consortium.json")
+    except (OSError, *UNREADABLE):
         raise ProtocolError(
             f"{str(folder / 'consortium.json')!r} is missing or is not JSON; make it with: sfumato consortium init"
         ) from None
@@ -183,10 +218,15 @@ def read_manifest(folder: Path) -> Manifest:
     return Manifest.from_dict(record)
 
 
-def add_signature(folder: Path, signer: Signer) -> str:
-    """Sign the manifest of a folder and return the member's name."""
+def add_signature(folder: Path, signer: Signer, *, accept_observed_domain: bool = False) -> str:
+    """Sign the manifest of a folder and return the member's name.
+
+    Domains that were observed in data can reveal persons, and no noise covers them. Whoever signs for all must say that
+    they may be public.
+    """
     manifest = read_manifest(folder)
     name = manifest.member(signer)
+    check_observed(manifest.schema, accept_observed_domain)
     record = {"member": name, "manifest_sha256": manifest.digest, "signature": manifest.sign(signer).hex()}
     (folder / "signatures").mkdir(exist_ok=True)
     (folder / "signatures" / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
@@ -198,16 +238,25 @@ def signature_problems(folder: Path, manifest: Manifest) -> dict[str, str]:
     problems: dict[str, str] = {}
     for name in manifest.keys:
         try:
-            record = json.loads((folder / "signatures" / f"{name}.json").read_text(encoding="utf-8"))
+            record = _read_json(folder / "signatures" / f"{name}.json")
             signature = bytes.fromhex(record["signature"])
         except FileNotFoundError:
             problems[name] = "has not signed"
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, *UNREADABLE):
             problems[name] = "has a signature file that cannot be read"
         else:
             if not manifest.signed_by(name, signature):
                 problems[name] = "signed something else"
     return problems
+
+
+def _read_json(path: Path) -> Any:
+    """The content of a file, of which no more is read than a file of a consortium may have."""
+    with path.open("rb") as file:
+        content = file.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise ValueError
+    return json.loads(content)
 
 
 def signed_manifest(folder: Path) -> Manifest:

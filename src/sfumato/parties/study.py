@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 
 from sfumato.data.schema import Schema
 from sfumato.errors import BudgetError, ProtocolError, SfumatoError
+from sfumato.exact import exact_number
 from sfumato.fitting import recipe_for, take_in
 from sfumato.parties.book import Book
 from sfumato.parties.curator import Incoming
@@ -146,8 +146,8 @@ def open_book(folder: Path, manifest: Manifest, name: str, signer: Signer, allow
     if name == CURATOR:
         return Book(folder, manifest.study, name, None)
     try:
-        enough = allowed is not None and Fraction(manifest.epsilon) <= Fraction(allowed)
-    except (ValueError, ZeroDivisionError):
+        enough = allowed is not None and exact_number(manifest.epsilon) <= exact_number(allowed)
+    except ValueError:
         raise BudgetError(f"epsilon is {allowed!r}; a number above 0 is wanted, for example epsilon = 1") from None
     if not enough:
         raise BudgetError(
