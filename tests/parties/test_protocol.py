@@ -9,7 +9,7 @@ import pytest
 from helpers_protocol import COST, FIRST, NO_NOISE, ROWS, SECOND, Study, ask_of, check, promise
 
 from helpers_parties import SCHEMA, split
-from sfumato.errors import BudgetExceeded, ProtocolError
+from sfumato.errors import BudgetExceeded, DataError, ProtocolError
 from sfumato.parties.federation import Rounds
 from sfumato.parties.identity import Signer
 from sfumato.parties.local import LocalWire, Player, federation
@@ -262,6 +262,21 @@ def test_an_attempt_that_was_lost_is_charged_by_the_curator_as_by_every_party():
         statement = study.seat(name).statement()
         statement.verify()
         assert sorted(map(str, statement.entries)) == sorted(map(str, paid))
+
+
+@pytest.mark.parametrize("value", [2**40, 2**63, 2**64 - 2**40], ids=["many", "most", "less than none"])
+def test_counts_that_no_table_has_end_the_study(value):
+    class Wrong(MemoryMailbox):
+        def put(self, envelope):
+            message = open_(envelope, study.members)
+            if isinstance(message, Share) and message.sender == "p1":
+                wrong = replace(message, vector=message.vector + np.uint64(value))
+                envelope = seal(wrong, study.members.study, study.signers["p1"])
+            super().put(envelope)
+
+    study = Study(mailbox=Wrong())
+    with pytest.raises(DataError, match="a party has sent wrong numbers"):
+        study.curate(study.players())
 
 
 def test_a_study_that_cannot_pay_for_another_attempt_ends_before_it_asks():

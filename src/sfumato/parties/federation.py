@@ -15,7 +15,7 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.records import Records
 from sfumato.data.selection import Family
-from sfumato.errors import BudgetExceeded, MethodError, ProtocolError
+from sfumato.errors import BudgetExceeded, DataError, MethodError, ProtocolError
 from sfumato.parties import coding
 from sfumato.parties.curator import Incoming, Opened, Plan, run_round
 from sfumato.parties.messages import CURATOR, LARGE, REASON, ROUNDS, Done, End, Members, Message
@@ -36,6 +36,10 @@ OFFERS = frozenset({"measure", "dependence"})
 
 MOST_CELLS = LARGE // 8
 """Cells that one message can hold."""
+
+
+MOST_ROWS = 1 << 36
+"""Rows of the union in one cell, at most: more were never counted by anybody, but sent by somebody."""
 
 
 class Wire(Protocol):
@@ -166,6 +170,12 @@ class Federation:
 
         opened = self._rounds.play(self._ledger.stage, self._codes, tuple(questions), sum(cells), pay_again)
         wider = opened.answered / self._rounds.members.honest
+        widest = sqrt(wider * max(question.noise.variance for question in questions))
+        if int(opened.total.max()) - MOST_ROWS > 100 * widest or int(opened.total.min()) + MOST_ROWS < -100 * widest:
+            raise DataError(
+                f"the sum of a round has a count beyond {MOST_ROWS:,}, which no table has: a party has sent wrong "
+                "numbers, or runs another version; the study ends here, and what was spent is spent"
+            )
         tables = np.split(opened.total, np.cumsum(cells)[:-1])
         for domain, table, question in zip(domains, tables, questions, strict=True):
             yield Measurement(Marginal(domain, table.reshape(domain.shape)), question.noise.variance * wider)
