@@ -109,6 +109,6 @@ def test_a_report_that_cannot_be_renamed_leaves_nothing(tmp_path):
     one, two = tmp_path / "a.html", tmp_path / "a.json"
     (tmp_path / f".a.json.{files.os.getpid()}").write_text("in the way")
     with pytest.raises(files.ReleaseError, match="nothing was left behind"):
-        files.write({one: "x", two: "y"})
+        files.write({one: "x", two: "y"}, private=False)
     assert not one.exists()
     assert not two.exists()

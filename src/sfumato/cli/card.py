@@ -22,7 +22,7 @@ def card(
     """Write a page about a release that may be published with it: guarantee, ledger, expected errors, schema."""
     files.check_free(files.html_name(out_file))
     found = card_of(folder)
-    files.write({out_file: card_report(found)})
+    files.write({out_file: card_report(found)}, private=False)
     if as_json:
         print_json({"card": str(out_file), **found.to_dict()})
         return

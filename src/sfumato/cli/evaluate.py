@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +18,7 @@ from sfumato.report.assessment import FAST, FULL, assess
 from sfumato.report.figures import Assessment
 from sfumato.report.internal import internal_report
 from sfumato.report.page import INTERNAL
+from sfumato.text import json_text
 
 
 @explained
@@ -44,8 +44,8 @@ def evaluate(
         show("read")
         found = assess(tables.read(real), tables.read(synthetic), public, released, fast, show)
         show("write")
-        figures = json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n"
-        files.write({out_file: internal_report(found), figures_file: figures})
+        figures = json_text(found.to_dict()) + "\n"
+        files.write({out_file: internal_report(found), figures_file: figures}, private=True)
         show("done")
     if as_json:
         print_json(summary(found, out_file, figures_file))

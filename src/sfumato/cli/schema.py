@@ -13,9 +13,9 @@ from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.data.draft import draft as draft_schema
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
-from sfumato.errors import ReleaseError
 from sfumato.fitting import take_in
 from sfumato.privacy.budget import PureDP
+from sfumato.report import files
 from sfumato.text import json_text
 
 
@@ -48,14 +48,14 @@ def draft(
     ] = None,
 ) -> None:
     """Draft a schema by looking at a table. The draft is NOT private: a person must confirm every column."""
-    if out_file is not None and out_file.exists():
-        raise ReleaseError(f"{str(out_file)!r} exists already; give another name, or move it away")
+    if out_file is not None:
+        files.check_free(out_file)
     name = data.name.split(".")[0]
     text = json_text(draft_schema(tables.read(data), name).to_dict())
     if out_file is None:
         print(text)
     else:
-        out_file.write_text(text + "\n", encoding="utf-8")
+        files.write({out_file: text + "\n"}, private=True)
     print(
         "note: every category, bound and null value in this draft was taken from the data and is marked 'observed'. "
         "Publishing them can reveal persons (a rare category, an extreme value). Replace them by what is known in "

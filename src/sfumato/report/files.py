@@ -1,4 +1,4 @@
-"""Report files: refused early if they exist, and written all together or not at all."""
+"""Report files: refused early if they exist, written all together or not at all, and private ones for nobody else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def check_free(*files: Path) -> None:
     for file in files:
         if file.exists():
             raise ReleaseError(
-                f"{str(file)!r} exists already; a report is never overwritten: give another name, or move it away"
+                f"{str(file)!r} exists already; it is never overwritten: give another name, or move it away"
             )
         if not file.parent.is_dir():
             raise ReleaseError(
@@ -31,13 +31,18 @@ def html_name(file: Path) -> Path:
     return file
 
 
-def write(contents: Mapping[Path, str]) -> None:
-    """Write text files under temporary names, and rename them when all are complete."""
+def write(contents: Mapping[Path, str], *, private: bool) -> None:
+    """Write text files under temporary names, and rename them when all are complete.
+
+    A private file was made from real rows. Only its owner may read it, at no moment anybody else, whatever the umask.
+    """
+    mode = 0o600 if private else 0o666
     staged = {file: file.with_name(f".{file.name}.{os.getpid()}") for file in contents}
     written: list[Path] = []
     try:
         for file, staging in staged.items():
-            with staging.open("x", encoding="utf-8", newline="\n") as new:
+            handle = os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as new:
                 new.write(contents[file])
         check_free(*contents)  # one that appeared in the meantime is not overwritten either
         for file, staging in staged.items():
@@ -46,8 +51,9 @@ def write(contents: Mapping[Path, str]) -> None:
     except OSError as problem:
         for file in written:
             file.unlink(missing_ok=True)
+        names = " and ".join(repr(file.name) for file in contents)
         raise ReleaseError(
-            f"the report could not be written ({problem.strerror}); nothing was left behind: give another name"
+            f"{names} could not be written ({problem.strerror}); nothing was left behind: give another name"
         ) from None
     finally:
         for staging in staged.values():
