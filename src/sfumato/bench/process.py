@@ -6,10 +6,14 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from sfumato.bench import launcher
+from sfumato.errors import MethodError
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
+"""A program and no module to import: it needs POSIX, which not every system has."""
 
 Status = Literal["done", "failed", "time limit", "not installed"]
 
@@ -31,9 +35,15 @@ class Outcome:
     peak_gigabytes: float
 
 
+def check_system() -> None:
+    """Refuse to run processes with limits where the system knows none."""
+    if find_spec("resource") is None:
+        raise MethodError("a bench limits the time of its runs and needs a system with POSIX, such as Linux or macOS")
+
+
 def run_limited(command: list[str], limit: float, log: Path) -> Outcome:
     """Run a command with a limit of so many CPU seconds; all that it printed is in the file `log`."""
-    arguments = [sys.executable, "-I", launcher.__file__, str(limit), str(log), *command]
+    arguments = [sys.executable, "-I", str(LAUNCHER), str(limit), str(log), *command]
     started = subprocess.run(arguments, capture_output=True, text=True)
     if started.returncode:
         return Outcome("failed", last_line(started.stderr), 0.0, 0.0)

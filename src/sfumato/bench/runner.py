@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.bench import results
-from sfumato.bench.process import run_limited
+from sfumato.bench.process import check_system, run_limited
 from sfumato.bench.results import Key, Result
 from sfumato.bench.systems import Settings, System, systems_named
 from sfumato.bench.tasks import Task, check_classifiers
@@ -45,6 +45,7 @@ class Plan:
 
     def check(self, out: Path) -> Mapping[str, System]:
         """The systems of the plan. Refuses whatever cannot be run, before anything is."""
+        check_system()
         systems = systems_named(list(self.methods), self.rivals)
         for name in self.sets:
             check_classifiers(self.data, name)
