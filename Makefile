@@ -7,7 +7,7 @@ DATA ?= data
 # How often `make test-stability` runs the suite.
 RUNS ?= 20
 
-.PHONY: demo test test-stability lint bench reproduce-dpview reproduce-privsyn clean
+.PHONY: demo test test-stability wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release
@@ -19,6 +19,12 @@ test: lint
 # The suite again and again, with other examples and on a busy machine; stops at the first failure and keeps its output.
 test-stability: .venv/tools
 	$(BIN)/python tests/stability.py --runs $(RUNS)
+
+# One wheel for this platform and every Python from 3.11 on; fails if its tag says anything else.
+wheel: .venv/installed
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	ls dist/sfumato-*-cp311-abi3-*.whl
 
 lint: .venv/tools
 	$(BIN)/ruff format --check
@@ -38,7 +44,7 @@ reproduce-dpview reproduce-privsyn: reproduce-%: .venv/tools
 	$(BIN)/python benchmarks/reproduce.py $* --data $(DATA) --out benchmarks/results/$*
 
 clean:
-	rm -rf .venv demo-release build
+	rm -rf .venv demo-release build dist
 
 .venv/installed: pyproject.toml setup.py src/sfumato/kernels/kernels.c src/sfumato/kernels/build.py
 	$(PYTHON) -m venv .venv
