@@ -82,7 +82,7 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ReleaseError(f"{str(path)!r} is missing; give the folder of a complete release") from None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise ReleaseError(f"{str(path)!r} cannot be read as JSON; the release is damaged") from None
 
 

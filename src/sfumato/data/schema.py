@@ -14,6 +14,7 @@ from sfumato.data.arranging import arrangement_problems
 from sfumato.data.columns import Column
 from sfumato.data.declare import Unit
 from sfumato.data.engineering import MissingPattern, Recode, Together
+from sfumato.data.expansion import MOST, expanded_size
 from sfumato.data.fields import Flag, Name, Text, complaint
 from sfumato.data.problems import explain
 from sfumato.data.rules import Rule, rule_problems
@@ -59,11 +60,13 @@ class Schema(BaseModel):
         try:
             text = path.read_text(encoding="utf-8-sig")
             keys = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+            if expanded_size(keys) > MOST:
+                raise ValueError
         except OSError as error:
             raise SchemaError(f"schema file {str(path)!r} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
             raise SchemaError(f"schema file {str(path)!r} is not UTF-8; save it in that encoding") from None
-        except (ValueError, yaml.YAMLError) as error:
+        except (ValueError, yaml.YAMLError, RecursionError) as error:
             where = _line_of(error)
             raise SchemaError(f"schema file {str(path)!r} is not valid {path.suffix[1:].upper()}{where}") from None
         return cls.parse(keys)
