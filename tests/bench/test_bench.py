@@ -297,6 +297,16 @@ def test_drawings_are_well_formed_and_name_every_system():
     assert chart(table, "decision tree") == ""
 
 
+def test_the_last_words_of_a_rival_are_text():
+    nasty = "<script>\x1b[2J\n| fake |\u202e"
+    found = [Result(Key(nasty, nasty, "1", "", repeat), "done", nasty, {"2-way": 0.01 + repeat}) for repeat in range(2)]
+    found.append(Result(Key(nasty, nasty, "2", "", 0), "failed", nasty, {}))
+    html, text = bench_page(lines(found)), markdown(lines(found))
+    assert "<script>" not in html
+    assert not [one for one in html + text if not one.isprintable() and one not in "\n\u00a0"]
+    assert len(text.splitlines()) == 2 + 2
+
+
 def test_the_split_is_four_fifths_and_the_test_rows_are_the_others(data, tmp_path):
     task = Task.load(data, "tiny", tmp_path)
     assert (len(task.train), len(task.test)) == (240, 60)

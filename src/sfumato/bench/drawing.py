@@ -10,6 +10,7 @@ from sfumato.bench.summary import ERRORS, HEADS, Line, cells
 from sfumato.report.page import INTERNAL, figure, gallery, page, section, table
 from sfumato.report.svg import line as rule
 from sfumato.report.svg import picture, text
+from sfumato.text import html_line
 
 FIGURES = {
     "1-way": "total variation of one-way tables",
@@ -113,7 +114,7 @@ def _series(own: Sequence[Line], figure: str, x: Scale, y: Scale, look: str) -> 
     band = f'<path d="M{"L".join([*upper, *lower])}Z" fill="{colour}" fill-opacity=".15"/>'
     dots = [
         f'<circle cx="{place:.1f}" cy="{height:.1f}" r="3" fill="{colour}">'
-        f"<title>{line.method}, epsilon {line.epsilon}: {line.mean(figure):.4f}</title></circle>"
+        f"<title>{html_line(f'{line.method}, epsilon {line.epsilon}: {line.mean(figure):.4f}')}</title></circle>"
         for place, height, line in means
     ]
     return [band, f'<path d="M{route}" fill="none" stroke-width="2" {look}/>', *dots]

@@ -8,6 +8,7 @@ from itertools import groupby
 from statistics import mean
 
 from sfumato.bench.results import Result
+from sfumato.text import one_line
 
 ERRORS = ("1-way", "2-way", "3-way", "range")
 SCORES = (*ERRORS, "accuracy")
@@ -89,4 +90,4 @@ def cells(line: Line) -> list[str]:
 def markdown(table: Sequence[Line]) -> str:
     """The table for a text file."""
     rows = [HEADS, ["---"] * len(HEADS), *map(cells, table)]
-    return "".join("| " + " | ".join(cell.replace("|", "/") for cell in row) + " |\n" for row in rows)
+    return "".join("| " + " | ".join(one_line(cell).replace("|", "/") for cell in row) + " |\n" for row in rows)
