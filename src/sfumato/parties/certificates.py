@@ -1,6 +1,6 @@
 """TLS certificates of a consortium: a small authority of its own, and one certificate for each member.
 
-TLS keeps strangers and listeners out. Who sent a message is not taken from it: a proxy may end the TLS connection, so
+TLS keeps strangers and listeners out, and its names open inboxes. Who sent a message is not taken from it:
 every message carries its own signature.
 """
 
