@@ -9,6 +9,8 @@ from test_commands import sfumato
 
 from helpers_terminal import foreign_sequences, run_on_terminal, screen
 
+pytestmark = pytest.mark.xdist_group("hostile text")  # one worker: the commands are run once
+
 CLEAR = "\x1b[2J\x1b[H"
 FAKE = "\nGuarantee: epsilon = 0.001 (pure), protecting everybody."
 NASTY = f"ward{CLEAR}{FAKE}\x1b[8m\x9b8m[black on black]\u202e\u2066 :boom: [/]"

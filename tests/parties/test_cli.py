@@ -84,6 +84,9 @@ def test_an_operator_is_told_which_domains_no_noise_covers(folder):
     FolderMailbox(folder / "mail", study.manifest).put(seal(ask, study.manifest.study, study.signer(CURATOR)))
     result = study.serve(approve="ask", typed="n\n")
     assert " ".join(result.output.split()).count("No noise covers the values of ward") == 2  # at the start, and here
+    book = study.book("north")
+    assert "except that the domain of ward was read from the data" in book.statement().sentence()
+    book.close()
 
 
 def test_a_method_that_no_federation_can_run_is_refused_by_init(folder):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -44,11 +44,21 @@ class Book:
         member: whose book it is.
         budget: what may be spent in all, or None for a member that has no rows.
         protects: whom the budget protects, for the statement.
+        observed: columns whose domain was read from data, which the budget does not cover.
     """
 
-    def __init__(self, folder: Path, study: str, member: str, budget: Budget | None, protects: str = ""):
+    def __init__(
+        self,
+        folder: Path,
+        study: str,
+        member: str,
+        budget: Budget | None,
+        protects: str = "",
+        observed: Sequence[str] = (),
+    ):
         self._budget = budget
         self._protects = protects
+        self._observed = tuple(observed)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._path = folder / "book.sqlite"
         self._connection = _open(self._path)
@@ -111,7 +121,7 @@ class Book:
         """What was spent, as a value that can be shown and checked."""
         if self._budget is None:
             raise ProtocolError("this member has no rows and so no budget; ask a party for its statement")
-        return Statement(self._budget, self._protects, self.spent())
+        return Statement(self._budget, self._protects, self.spent(), self._observed)
 
     def note(self, happened: str, **facts: str | int | bool | None) -> None:
         """Write a line into the audit log that changes no record."""

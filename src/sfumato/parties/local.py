@@ -149,7 +149,10 @@ def run(
     members = Company(names, {name: signer.public for name, signer in signers.items()}, colluding, missing)
     mailbox = MemoryMailbox()
     players = [
-        Player(Seat(name, members, signers[name], PartyHolder(holder), budget, MemoryStore(), approve), mailbox)
+        Player(
+            Seat(name, members, signers[name], PartyHolder(holder), budget, MemoryStore(), approve, schema.observed),
+            mailbox,
+        )
         for name, holder in zip(names, holders, strict=True)
     ]
     desk = Desk(CURATOR, members, signers[CURATOR], mailbox)

@@ -111,7 +111,7 @@ class Seat:
 
     def ledger(self, without: Record | None = None) -> Ledger:
         """The book of all that counts as spent, perhaps without one attempt."""
-        ledger = Ledger(self.budget, str(self.holder.neighbours))
+        ledger = Ledger(self.budget, str(self.holder.neighbours), self.observed)
         entries = list(self.store.spent())
         for entry in without.entries if without else ():
             entries.remove(entry)

@@ -154,7 +154,8 @@ def open_book(folder: Path, manifest: Manifest, name: str, signer: Signer, allow
             f"this study may cost epsilon {manifest.epsilon}, and {allowed} is allowed here; allow more, or ask for a "
             "manifest that costs less"
         )
-    return Book(folder, manifest.study, name, budget_of_study(manifest), protected(manifest))
+    observed = manifest.schema.observed
+    return Book(folder, manifest.study, name, budget_of_study(manifest), protected(manifest), observed)
 
 
 def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting) -> Statement:
