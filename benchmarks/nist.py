@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato import tables
+from sfumato.bench.tasks import data_set_schema
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.nist import density_score, range_queries, range_score
 
@@ -45,7 +45,7 @@ class Judge:
     """Scores synthetic rows of one data set, in the codes of its public schema."""
 
     def __init__(self, folder: Path, name: str):
-        self.schema = Schema.load(folder / f"{name}.schema.json")
+        self.schema = data_set_schema(folder / f"{name}.schema.json")
         self.real = self.coded(folder / f"{name}.csv.gz")
         columns = self.schema.columns
         ordered = frozenset(column.name for column in columns if column.is_ordered)
@@ -68,7 +68,7 @@ class Judge:
 def runs(judge: Judge, options: argparse.Namespace, name: str, done: set[str], scratch: Path) -> None:
     """All runs of one data set that are not done."""
     tool = str(Path(sys.executable).with_name("sfumato"))
-    keys = json.loads((options.data / f"{name}.schema.json").read_text())
+    keys = judge.schema.to_dict()
     variants = {"no": keys}
     if (Path(__file__).parent / "features" / f"{name}.json").exists():
         variants["yes"] = with_features(keys, name)

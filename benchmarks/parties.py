@@ -32,6 +32,7 @@ import pyarrow as pa
 
 from parties_systems import SYSTEMS, with_views
 from sfumato import tables
+from sfumato.bench.tasks import data_set_schema
 from sfumato.data.attributes import Attributes
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
@@ -105,9 +106,9 @@ def jobs(repeats: int) -> Iterator[Job]:
 @cache
 def adult(folder: Path, coding: str) -> tuple[pa.Table, pa.Table, Schema]:
     """Rows to split, rows to test with, and the schema."""
-    record = Schema.load(folder / "adult.schema.json").to_dict() | {"bitwise": coding == "digits"}
+    record = data_set_schema(folder / "adult.schema.json").to_dict() | {"bitwise": coding == "digits"}
     for column in record["columns"]:
-        column["domain_from"] = "known"  # the rows of Adult are public, and so is what was seen in them
+        column["domain_from"] = "declared"  # the rows of Adult are public, and so is what was seen in them
     schema = Schema.parse(record)
     table = tables.read(folder / "adult.csv.gz")
     order = np.random.default_rng(0).permutation(table.num_rows)

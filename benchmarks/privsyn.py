@@ -23,6 +23,7 @@ from rich.table import Table
 
 from sfumato import tables
 from sfumato.bench.floors import INDEPENDENT
+from sfumato.bench.tasks import data_set_schema
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
@@ -37,7 +38,7 @@ DELTA = "1e-9"
 
 def training_rows(folder: Path) -> tuple[pa.Table, Schema]:
     """80 % of Adult, and its schema."""
-    schema = Schema.load(folder / "adult.schema.json")
+    schema = data_set_schema(folder / "adult.schema.json")
     table = tables.read(folder / "adult.csv.gz")
     order = np.random.default_rng(0).permutation(table.num_rows)
     return table.take(pa.array(order[: table.num_rows * 8 // 10])), schema
@@ -89,9 +90,10 @@ def end_to_end(folder: Path, rows: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as scratch:
         large = table.take(pa.array(np.random.default_rng(3).integers(0, table.num_rows, rows)))
         tables.write(large, Path(scratch) / "large.csv", schema)
+        (Path(scratch) / "schema.json").write_text(json.dumps(schema.to_dict()))
         command = [
             str(Path(sys.executable).with_name("sfumato")),
-            *("synthesize", f"{scratch}/large.csv", "--schema", str(folder / "adult.schema.json")),
+            *("synthesize", f"{scratch}/large.csv", "--schema", f"{scratch}/schema.json"),
             *("--epsilon", "1", "--delta", DELTA, "--out", f"{scratch}/release", "--accept-observed-domain", "--json"),
         ]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -15,8 +15,7 @@ FULL = {
     "name": "visits",
     "source": "a clinic",
     "license": "CC BY 4.0",
-    "rows": 1000,
-    "splits": {"train": [0, 800], "test": [800, 1000]},
+    "rows_guess": 1000,
     "notes": "an example",
     "neighbours": "replace-one",
     "unit": {"rows": 3, "column": "patient"},
@@ -27,7 +26,7 @@ FULL = {
             "type": "categorical",
             "categories": ["f", "m"],
             "other": "x",
-            "domain_from": "codebook",
+            "note": "codebook",
         },
         {
             "name": "smokes",
@@ -54,7 +53,7 @@ FULL = {
             "granularity": "hour",
             "nullable": True,
             "null_values": ["?", "-"],
-            "domain_from": "observed, rounded outward",
+            "domain_from": "observed",
         },
     ],
 }
@@ -290,6 +289,21 @@ def test_an_unknown_key_is_answered_with_those_of_its_type():
             "column number 1: key 'name' is missing; a boolean column needs it",
         ),
         ({"name": ""}, "key 'name' is ''; give a text that is not empty"),
+        (
+            {"rows": 48842},
+            "key 'rows' would publish the number of rows, which is private; remove it. "
+            "A public guess may be given as 'rows_guess', for example 50000",
+        ),
+        (
+            {"splits": {"train": [0, 800]}},
+            "key 'splits' would publish the number of rows, which is private; remove it. "
+            "A public guess may be given as 'rows_guess', for example 50000",
+        ),
+        (
+            {"rows_guess": 48842},
+            "key 'rows_guess' is 48842, and the number of rows is private; "
+            "give a public guess of one digit and zeros, such as 50000",
+        ),
         (
             {"columns": [{"name": "x", "type": "boolean"}] * 2},
             "column 'x': key 'name' is given to several columns; each name may occur once",

@@ -61,14 +61,15 @@ class Task:
     def load(cls, folder: Path, name: str, scratch: Path) -> Self:
         """Read a data set, keep 80 % of its rows (seed 0) for training, and write them to `scratch`."""
         data, public = find_set(folder, name)
-        schema = Schema.load(public)
+        schema = data_set_schema(public)
         table = tables.read(data)
         order = np.random.default_rng(0).permutation(table.num_rows)
         cut = table.num_rows * 8 // 10
         codec = SchemaCodec(schema)
         rows = table.take(pa.array(order[:cut]))
         train, test = codec.encode(rows), codec.encode(table.take(pa.array(order[cut:])))
-        files = Files(scratch / f"{name}.csv", public, scratch / f"{name}.codes.csv", scratch / f"{name}.domain.json")
+        files = Files(*(scratch / f"{name}.{ending}" for ending in ("csv", "schema.json", "codes.csv", "domain.json")))
+        files.schema.write_text(json.dumps(schema.to_dict()), encoding="utf-8")
         csv.write_csv(rows, files.rows)
         csv.write_csv(pa.table(dict(zip(train.domain.names, train.columns, strict=True))), files.codes)
         files.domain.write_text(json.dumps(dict(train.domain.items())), encoding="utf-8")
@@ -128,9 +129,23 @@ def sets_in(folder: Path) -> list[str]:
     return names
 
 
+def data_set_schema(path: Path) -> Schema:
+    """The schema of a public data set, which may give its number of rows and the source of a domain in free words."""
+    try:
+        keys = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return Schema.load(path)  # says what is wrong
+    if isinstance(keys, dict):
+        keys = {key: value for key, value in keys.items() if key not in ("rows", "splits")}
+        for column in keys.get("columns", ()):
+            if isinstance(column, dict) and isinstance(source := column.get("domain_from"), str):
+                column["domain_from"] = "observed" if source.startswith("observed") else "declared"
+    return Schema.parse(keys)
+
+
 def check_classifiers(folder: Path, name: str) -> None:
     """Refuse a set with a label where the libraries for classifiers are not installed."""
-    if Schema.load(find_set(folder, name)[1]).label and not (find_spec("sklearn") and find_spec("lightgbm")):
+    if data_set_schema(find_set(folder, name)[1]).label and not (find_spec("sklearn") and find_spec("lightgbm")):
         raise MethodError("the bench trains classifiers, which are not installed; install sfumato[evaluate]")
 
 

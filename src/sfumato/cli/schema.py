@@ -59,7 +59,7 @@ def draft(
     print(
         "note: every category, bound and null value in this draft was taken from the data and is marked 'observed'. "
         "Publishing them can reveal persons (a rare category, an extreme value). Replace them by what is known in "
-        "public, and set 'domain_from' to say where that is from; a run refuses observed domains unless "
+        "public, and set 'domain_from' to 'declared'; a run refuses observed domains unless "
         "--accept-observed-domain is given.",
         file=sys.stderr,
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
 from sfumato.data.engineering import Compress, Derived, Level
-from sfumato.data.fields import Flag, Name, Text, complaint, repetition
+from sfumato.data.fields import DomainFrom, Flag, Name, Text, complaint, repetition
 
 
 class Unit(BaseModel):
@@ -29,7 +29,7 @@ class ColumnBase(BaseModel):
     type: str
     nullable: Flag = False
     null_values: tuple[Text, ...] = ()
-    domain_from: Text = "declared"
+    domain_from: DomainFrom = "declared"
     note: Text | None = None
     binned_from: dict[str, Any] | None = None
     compress: Compress | None = None

@@ -59,6 +59,7 @@ Day = Annotated[date, BeforeValidator(_iso_date)]
 Moment = Annotated[datetime, BeforeValidator(_iso_datetime), WithJsonSchema({"type": "string"})]
 Bins = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Outside = Literal["refuse", "clip"]
+DomainFrom = Literal["declared", "observed"]
 
 
 def decimal_of(text: str) -> Decimal | None:

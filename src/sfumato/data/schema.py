@@ -37,8 +37,7 @@ class Schema(BaseModel):
     name: Name
     source: Text | None = None
     license: Text | None = None
-    rows: Annotated[int, Strict(), Field(ge=0)] | None = None
-    splits: dict[str, Any] | None = None
+    rows_guess: Annotated[int, Strict(), Field(ge=1)] | None = None
     notes: Text | None = None
     neighbours: Literal["add-remove", "replace-one"] = "add-remove"
     unit: Unit = Unit()
@@ -81,6 +80,17 @@ class Schema(BaseModel):
         except ValidationError as error:
             raise SchemaError(explain(error, keys, cls)) from None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_counts(cls, keys: Any) -> Any:
+        for key in ("rows", "splits"):
+            if isinstance(keys, Mapping) and key in keys:
+                raise complaint(
+                    f"key {key!r} would publish the number of rows, which is private; remove it. "
+                    "A public guess may be given as 'rows_guess', for example 50000"
+                )
+        return keys
+
     @model_validator(mode="after")
     def _refuse_problems(self) -> Self:
         for problem in self._problems():
@@ -98,6 +108,11 @@ class Schema(BaseModel):
             yield (
                 f"key 'unit.column' is {self.unit.column!r}, which is also declared in 'columns'; "
                 "a person identifier is never synthesised, so remove that column"
+            )
+        if self.rows_guess is not None and len(str(self.rows_guess).rstrip("0")) > 1:
+            yield (
+                f"key 'rows_guess' is {self.rows_guess}, and the number of rows is private; "
+                f"give a public guess of one digit and zeros, such as {float(f'{self.rows_guess:.0e}'):.0f}"
             )
         yield from arrangement_problems(self.columns, self.recode, self.together, self.missing_patterns, self.apart)
         if self.bitwise and (self.recode or self.together or self.missing_patterns):
@@ -121,7 +136,7 @@ class Schema(BaseModel):
     @property
     def observed(self) -> tuple[str, ...]:
         """The columns whose domain was taken from the data, by their own account."""
-        return tuple(column.name for column in self.columns if column.domain_from.startswith("observed"))
+        return tuple(column.name for column in self.columns if column.domain_from == "observed")
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of the schema file, without those that have their default value."""
