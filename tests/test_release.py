@@ -49,7 +49,7 @@ def test_pandas_in_pandas_out(release):
     sample = release.sample(500, seed=1)
     assert isinstance(sample, pd.DataFrame)
     assert list(sample.columns) == ["age", "city", "pay"]
-    assert sample.dtypes.equals(frame().dtypes)
+    assert sample.dtypes.astype(str).tolist() == ["int64", "str", "float64"]
     assert sample["age"].between(0, 99).all()
     assert (sample["pay"].round(2) == sample["pay"]).all()
     assert sample["city"].isna().any()
@@ -60,7 +60,7 @@ def test_polars_and_arrow_come_out_as_they_went_in():
     assert isinstance(fit(arrow).sample(10), pa.Table)
     sample = fit(pl.from_arrow(arrow)).sample(10)
     assert isinstance(sample, pl.DataFrame)
-    assert sample.schema["age"] == pl.Int32
+    assert sample.schema["age"] == pl.Int64
 
 
 def test_the_synthetic_table_keeps_the_dependence(release):
@@ -95,7 +95,8 @@ def test_a_saved_release_is_the_same_release(release, tmp_path):
     release.save(tmp_path / "out", seed=5)
     again = sfumato.Release.load(tmp_path / "out")
     assert again.ledger == release.ledger
-    assert again.sample(200, seed=9).equals(release.sample(200, seed=9))
+    assert again.kind == "arrow"
+    assert again.sample(200, seed=9).equals(release.sample_arrow(200, seed=9))
     for one, two in zip(release.model.measurements, again.model.measurements, strict=True):
         assert np.array_equal(one.marginal.counts, two.marginal.counts)
         assert one.variance == two.variance
@@ -137,7 +138,7 @@ def test_a_release_is_described_by_the_recipe_that_ran_and_read_back_as_it_was(t
 
 def test_an_old_release_is_sampled_by_what_made_it_and_not_by_todays_method(release, tmp_path, monkeypatch):
     folder = release.save(tmp_path / "out", rows=10)
-    before = release.sample(100, seed=1)
+    before = release.sample_arrow(100, seed=1)
     monkeypatch.setitem(RECIPES, "privsyn", replace(RECIPES["privsyn"], synthesize=SortedViews(), select=None))
     again = sfumato.Release.load(folder)
     assert again.sample(100, seed=1).equals(before)

@@ -62,7 +62,7 @@ def fit(
     model = run(recipe, holder, schema, ledger, progress)
     statement = ledger.statement()
     statement.verify()
-    return Release.made_by(recipe, schema, statement, model, tables.kind_of(data), tables.types_of(data, schema))
+    return Release.made_by(recipe, schema, statement, model, tables.kind_of(data))
 
 
 def recipe_for(method: str, schema: Schema, views: str | Path | None) -> Recipe:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -49,8 +49,7 @@ class Release:
         model: what was learned.
         synthesize: what makes rows.
         parameters: the parts of the recipe that ran, and the shares of the budget, in readable form.
-        kind: which kind of table samples come as: pandas, polars or arrow.
-        types: the column types that samples are given, where the private table was a typed one.
+        kind: which kind of table samples come as: pandas, polars or arrow. It is not published.
     """
 
     method: str
@@ -60,20 +59,11 @@ class Release:
     synthesize: Synthesize
     parameters: Mapping[str, str]
     kind: str = "arrow"
-    types: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def made_by(
-        cls,
-        recipe: Recipe,
-        schema: Schema,
-        ledger: Statement,
-        model: Model,
-        kind: str = "arrow",
-        types: Mapping[str, str] | None = None,
-    ) -> Self:
+    def made_by(cls, recipe: Recipe, schema: Schema, ledger: Statement, model: Model, kind: str = "arrow") -> Self:
         """The release of a run, described by the recipe that ran."""
-        return cls(recipe.name, schema, ledger, model, recipe.synthesize, recipe.parameters(), kind, types or {})
+        return cls(recipe.name, schema, ledger, model, recipe.synthesize, recipe.parameters(), kind)
 
     @property
     def rows(self) -> int:
@@ -88,12 +78,12 @@ class Release:
             seed: of the synthesis; the noise in the tables is part of the release and is not drawn again.
             given: only rows with these values: for each column a value, a list of values, or {"min": …, "max": …}.
         """
-        return tables.convert(self.sample_arrow(rows, seed, given), self.kind, self.types, self.schema)
+        return tables.convert(self.sample_arrow(rows, seed, given), self.kind, self.schema)
 
     def sample_arrow(
         self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None
     ) -> pa.Table:
-        """Draw a synthetic table as a pyarrow table with the natural types of the schema."""
+        """Draw a synthetic table as a pyarrow table, before columns are given the types of `dtype`."""
         rows = self.rows if rows is None else rows
         if rows < 0:
             raise DataError(f"{rows} rows were asked for; give 0 or more")
@@ -166,15 +156,14 @@ class Release:
             )
         model = storage.read_model(folder, schema)
         try:
-            method, parameters, kind, types = (description[key] for key in ("method", "parameters", "kind", "types"))
+            method, parameters = (description[key] for key in ("method", "parameters"))
             readable = {str(name): str(part) for name, part in parameters.items()}
         except (AttributeError, KeyError):
             raise ReleaseError(
-                f"{str(folder / 'release.json')!r} lacks method, parameters, kind or types; give a folder as Sfumato "
-                "wrote it"
+                f"{str(folder / 'release.json')!r} lacks method or parameters; give a folder as Sfumato wrote it"
             ) from None
         synthesize = synthesizer_from_dict(description.get("synthesizer", {}))
-        return cls(method, schema, statement, model, synthesize, readable, kind, types)
+        return cls(method, schema, statement, model, synthesize, readable)
 
     def description(self) -> dict[str, Any]:
         """What release.json says: how this was made, in plain words and for programs."""
@@ -188,8 +177,6 @@ class Release:
             "parameters": {**self.parameters, "synthesize": repr(self.synthesize)},
             "versions": {"sfumato": version("sfumato"), "python": python_version(), "numpy": np.__version__},
             "synthesizer": synthesizer_to_dict(self.synthesize),
-            "kind": self.kind,
-            "types": dict(self.types),
         }
 
     def __repr__(self) -> str:

@@ -42,6 +42,7 @@ FULL = {
             "max": 120,
             "edges": [0, 18, 65, 120],
             "outside": "clip",
+            "dtype": "int8",
         },
         {"name": "weight", "type": "number", "min": 0.5, "max": 250, "bins": 20, "decimals": 1},
         {"name": "born", "type": "date", "min": "1900-01-01", "max": "2024-12-31", "granularity": "year"},
@@ -90,6 +91,7 @@ def test_defaults_are_the_documented_ones():
         None,
     )
     assert (column.nullable, column.null_values, column.domain_from) == (False, (), "declared")
+    assert column.dtype is None
 
 
 def test_to_dict_round_trips():
@@ -260,10 +262,81 @@ def test_a_wrong_column_is_refused_by_name_and_key(keys, message):
     assert refusal(one(**keys)) == f"column 'x': {message}"
 
 
+INTEGERS = "int8, int16, int32, int64"
+LABELS = {"type": "categorical", "categories": ["1", "200"]}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            {"type": "boolean", "dtype": "int32"},
+            "key 'dtype' is 'int32'; the types of boolean columns are bool, string, int8",
+        ),
+        (
+            {"type": "boolean", "dtype": "int8"},
+            "key 'dtype' is 'int8', for 1 and 0; add '1' to 'true_values' and '0' to 'false_values'",
+        ),
+        (
+            {**LABELS, "dtype": "text"},
+            f"key 'dtype' is 'text'; the types of categorical columns are string, category, {INTEGERS}",
+        ),
+        (
+            {**LABELS, "dtype": "int8"},
+            "key 'dtype' is 'int8', which does not hold the category '200'; give 'string' or 'category'",
+        ),
+        (
+            {**LABELS, "other": "rest", "dtype": "int64"},
+            "key 'dtype' is 'int64', which does not hold the category 'rest'; give 'string' or 'category'",
+        ),
+        (
+            {**LABELS, "categories": ["01"], "dtype": "int64"},
+            "key 'dtype' is 'int64', which does not hold the category '01'; give 'string' or 'category'",
+        ),
+        (
+            {"type": "integer", "min": 0, "max": 128, "dtype": "int8"},
+            "key 'dtype' is 'int8', which does not hold 0 to 128; give a wider one",
+        ),
+        (
+            {"type": "integer", "min": -(2**60), "max": 0, "dtype": "float64"},
+            "key 'dtype' is 'float64', which cannot tell whole numbers above 2^53 apart; give 'int64'",
+        ),
+        (
+            {"type": "integer", "min": 0, "max": 1, "dtype": "uint8"},
+            f"key 'dtype' is 'uint8'; the types of integer columns are {INTEGERS}, float64, string",
+        ),
+        (
+            {**NUMBER, "dtype": "float32"},
+            "key 'dtype' is 'float32'; the types of number columns are float64, decimal(p,s), string",
+        ),
+        ({**NUMBER, "dtype": "decimal(4,2)"}, "key 'dtype' is 'decimal(4,2)'; give 'decimals' as well, of at most 2"),
+        (
+            {**NUMBER, "decimals": 3, "dtype": "decimal(4,2)"},
+            "key 'dtype' is 'decimal(4,2)'; give 'decimals' as well, of at most 2",
+        ),
+        (
+            {**NUMBER, "decimals": 2, "dtype": "decimal(2,2)"},
+            "key 'dtype' is 'decimal(2,2)', which does not hold 0.0 to 1.0; give a higher precision",
+        ),
+        (
+            {**NUMBER, "decimals": 2, "dtype": "decimal(2,3)"},
+            "key 'dtype' is 'decimal(2,3)'; give a precision from 1 to 38 and a scale that is not above it",
+        ),
+        (
+            {**DATE, "min": "1600-01-01", "granularity": "year", "dtype": "timestamp[ns]"},
+            "key 'dtype' is 'timestamp[ns]', which holds the years 1678 to 2261; give 'timestamp[us]'",
+        ),
+    ],
+)
+def test_a_type_that_does_not_hold_the_column_is_refused(keys, message):
+    assert refusal(one(**keys)) == f"column 'x': {message}"
+
+
 def test_an_unknown_key_is_answered_with_those_of_its_type():
     assert refusal(one(type="boolean", trues=["1"])) == (
         "column 'x': key 'trues' is unknown; the keys of a boolean column are name, type, nullable, "
-        "null_values, domain_from, note, binned_from, compress, joint_bins, derived, levels, true_values, false_values"
+        "null_values, dtype, domain_from, note, binned_from, compress, joint_bins, derived, levels, "
+        "true_values, false_values"
     )
 
 

@@ -12,7 +12,7 @@ from sfumato.data.engineering import MissingPattern, Recode, Together
 MOST_COMBINATIONS = 1_000_000
 """A recoded attribute may have at most this many codes, since its table is measured."""
 
-_OWN_AFFAIRS = {"name", "nullable", "null_values", "domain_from", "note", "binned_from", "outside", "format"}
+_OWN_AFFAIRS = {"name", "nullable", "null_values", "domain_from", "note", "binned_from", "outside", "format", "dtype"}
 """Keys in which columns that move together may differ."""
 
 

@@ -16,6 +16,7 @@ from pydantic import Field, Strict
 
 from sfumato.data.bins import RealBins, TickBins
 from sfumato.data.declare import ColumnBase
+from sfumato.data.dtypes import decimal_problems, label_problems, moment_problems, range_problems, truth_problems
 from sfumato.data.fields import (
     Bins,
     Day,
@@ -59,6 +60,7 @@ class Categorical(ColumnBase):
     def problems(self) -> Iterator[str]:
         """What is wrong with this declaration."""
         yield from repetition("categories", self.categories)
+        yield from label_problems(self.dtype, self.labels)
         yield from super().problems()
 
 
@@ -66,8 +68,8 @@ class Boolean(ColumnBase):
     """A column of true and false; code 0 is false."""
 
     type: Literal["boolean"]
-    true_values: Annotated[tuple[Text, ...], Field(min_length=1)] = ("true", "True")
-    false_values: Annotated[tuple[Text, ...], Field(min_length=1)] = ("false", "False")
+    true_values: Annotated[tuple[Text, ...], Field(min_length=1)] = ("true", "True", "TRUE")
+    false_values: Annotated[tuple[Text, ...], Field(min_length=1)] = ("false", "False", "FALSE")
 
     @property
     def is_ordered(self) -> bool:
@@ -85,6 +87,7 @@ class Boolean(ColumnBase):
         for text in self.true_values:
             if text in self.false_values:
                 yield f"keys 'true_values' and 'false_values' both hold {text!r}; give it to one of them"
+        yield from truth_problems(self.dtype, self.true_values, self.false_values)
         yield from super().problems()
 
 
@@ -116,6 +119,7 @@ class Integer(ColumnBase):
         values = self.max - self.min + 1
         if self.bins is not None and self.bins > values:
             yield f"key 'bins' is {self.bins}, but min to max are {values} whole numbers; give fewer bins"
+        yield from range_problems(self.dtype, self.min, self.max)
         yield from super().problems()
 
 
@@ -161,6 +165,7 @@ class Number(ColumnBase):
         if self.binning().empty:
             key = "bins" if self.edges is None else "edges"
             yield f"key {key!r} leaves a bin without any number that could be drawn; give fewer or wider bins"
+        yield from decimal_problems(self.dtype, self.decimals, self.min, self.max)
         yield from super().problems()
 
 
@@ -183,7 +188,12 @@ class _Dated(ColumnBase):
         """The moment that `text` stands for; a ValueError if it stands for none."""
         text = text.strip()
         moment = datetime.strptime(text, self.format) if self.format else datetime.fromisoformat(text)
-        return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+        if moment.tzinfo is None:
+            return moment
+        try:
+            return moment.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:  # a zone may lead out of the years 1 to 9999
+            raise ValueError("no moment of the calendar") from None
 
     def holds(self, text: str) -> bool:
         """Whether `text` is a value of the declared domain."""
@@ -212,6 +222,7 @@ class _Dated(ColumnBase):
                 f"key 'format' is {self.format!r}, which does not tell every {self.granularity} from min to "
                 "max apart; give a format that can be read back"
             )
+        yield from moment_problems(self.dtype, self.min, self.max)
         yield from super().problems()
 
     def _format_is_faithful(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
+from sfumato.data.dtypes import DtypeName, name_problems
 from sfumato.data.engineering import Compress, Derived, Level
 from sfumato.data.fields import DomainFrom, Flag, Name, Text, complaint, repetition
 
@@ -29,6 +30,7 @@ class ColumnBase(BaseModel):
     type: str
     nullable: Flag = False
     null_values: tuple[Text, ...] = ()
+    dtype: DtypeName | None = None
     domain_from: DomainFrom = "declared"
     note: Text | None = None
     binned_from: dict[str, Any] | None = None
@@ -65,6 +67,7 @@ class ColumnBase(BaseModel):
             yield "key 'derived' makes the column cost nothing; remove 'compress' and 'joint_bins'"
         if self.joint_bins is not None and not self.is_ordered:
             yield "key 'joint_bins' merges neighbouring values; it needs a column with an order"
+        yield from name_problems(self.dtype, self.type)
         yield from repetition("null_values", self.null_values)
         for token in self.null_values:
             if self.holds(token):

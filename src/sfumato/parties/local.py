@@ -190,5 +190,5 @@ def fit(
     holders = [take_in(part, schema, budget)[0] for part in parts]
     outcome = run(recipe, holders, schema, budget, colluding=colluding, missing=missing)
     outcome.statement.verify()
-    kind, types = tables.kind_of(parts[0]), tables.types_of(parts[0], schema)
-    return Release.made_by(recipe, schema, outcome.statement, outcome.model, kind, types), outcome
+    kind = tables.kind_of(parts[0])
+    return Release.made_by(recipe, schema, outcome.statement, outcome.model, kind), outcome

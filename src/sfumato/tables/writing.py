@@ -16,6 +16,7 @@ import pyarrow.parquet as parquet
 from sfumato.data.columns import Column
 from sfumato.data.schema import Schema
 from sfumato.errors import DataError
+from sfumato.tables.frames import typed
 from sfumato.tables.reading import delimiter_of, ending_of
 from sfumato.tables.texts import as_text
 
@@ -23,12 +24,15 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 def write(table: pa.Table, path: str | os.PathLike[str], schema: Schema) -> None:
-    """Write a decoded table; in CSV a missing value is the first null token, and the rest is as declared."""
+    """Write a decoded table: Parquet in the declared types, CSV in the declared texts.
+
+    In CSV a missing value is the first null token.
+    """
     path = Path(path)
     ending = ending_of(path)
     with _replacing(path) as file:
         if ending == ".parquet":
-            parquet.write_table(table, file)
+            parquet.write_table(typed(table, schema), file)
         elif ending.endswith(".gz"):
             # A fixed time stamp and no name: equal tables give equal files.
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
