@@ -5,19 +5,36 @@ Each test is a leak that was found in an earlier version: one row told itself ap
 
 import io
 import json
+import traceback
+from datetime import datetime
+from decimal import Decimal
 
+import numpy as np
 import pandas
 import polars
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 
 import sfumato
 from sfumato.data.schema import Schema
+from sfumato.errors import DataError, SchemaError
+from sfumato.fitting import take_in
+from sfumato.privacy.budget import PureDP
+
+# Types that may have been guessed are warned of; here they are the point.
+pytestmark = pytest.mark.filterwarnings("ignore::sfumato.errors.IntakeWarning")
 
 
 def schema_of(*columns, **keys):
     named = [{"name": "x"} | column for column in columns]
     return Schema.parse({"name": "t", "columns": named, **keys})
+
+
+def codes_of(data, schema):
+    """The codes of every row, as a holder has them."""
+    holder, _ = take_in(data, schema, PureDP(1))
+    return np.stack(holder._records.columns, axis=1).tolist()
 
 
 LABELS = {"type": "categorical", "categories": ["1", "2", "B20"]}
@@ -56,9 +73,10 @@ class TestTypes:
                 {"type": "boolean", "nullable": True},
             ),
             (column([None, None]), column([None, None, 3]), WHOLE),
+            (column([1, 2], dtype="category"), column([1, 2, "B20"], dtype="category"), LABELS),
             (column([1, 2], dtype="int8"), column([1, 300_000], dtype="int32"), WHOLE | {"max": 300_000}),
         ],
-        ids=["read_csv", "polars", "missing", "truth", "nothing", "downcast"],
+        ids=["read_csv", "polars", "missing", "truth", "nothing", "category", "downcast"],
     )
     def test_what_is_published_does_not_depend_on_a_type_that_was_inferred(self, tmp_path, without, with_one, keys):
         schema = schema_of(keys)
@@ -69,3 +87,153 @@ class TestTypes:
             described.append({key: value for key, value in record.items() if key != "estimated_rows"})
             assert {"types", "kind"}.isdisjoint(record)
         assert described[0] == described[1]
+
+
+class TestRows:
+    """Finding 2: one row changed the codes of everybody else."""
+
+    @pytest.mark.parametrize(
+        ("values", "more", "keys"),
+        [
+            ([Decimal(1), Decimal(2)], Decimal("0.5"), LABELS | {"other": "?"}),
+            ([1, 2], Decimal("5.50"), LABELS | {"other": "?"}),
+            ([1, 2], "B20", LABELS),
+            ([True, False], "maybe", {"type": "categorical", "categories": ["True", "False", "maybe"]}),
+        ],
+    )
+    def test_an_object_column_is_read_value_by_value(self, values, more, keys):
+        schema = schema_of(keys)
+        before = codes_of(column(values, dtype=object), schema)
+        assert codes_of(column([*values, more], dtype=object), schema)[:-1] == before
+
+    @pytest.mark.parametrize(
+        ("values", "more", "keys"),
+        [
+            (
+                [9007199254740993, 9007199254740995],
+                None,
+                {"type": "categorical", "categories": ["9007199254740993", "9007199254740995"], "nullable": True},
+            ),
+            (
+                [2**53 + 1, 2**53 + 3],
+                None,
+                {"type": "integer", "min": 0, "max": 2**54, "edges": [0, 2**53 + 2, 2**54], "nullable": True},
+            ),
+            (
+                [datetime(2020, 1, 1), datetime(2020, 1, 2)],
+                pandas.Timestamp("2020-01-03T00:00:00.000000001"),
+                {"type": "categorical", "categories": ["2020-01-01 00:00:00", "2020-01-02 00:00:00"], "other": "?"},
+            ),
+        ],
+        ids=["labels of sixteen digits", "numbers of sixteen digits", "moments as labels"],
+    )
+    def test_what_one_more_value_would_spoil_is_treated_alike_with_and_without_it(self, values, more, keys):
+        for some in (values, [*values, more]):
+            if isinstance(values[0], datetime):  # no moment is a label: all of them are collected
+                assert {code for (code,) in codes_of(column(some), schema_of(keys))} == {len(keys["categories"])}
+            else:
+                with pytest.raises(DataError, match=r"2\^53.* as text"):
+                    codes_of(column(some), schema_of(keys))
+
+    def test_codes_with_leading_zeros_cannot_be_read_from_numbers(self):
+        schema = schema_of({"type": "categorical", "categories": ["01067", "01069", "SW1A"], "other": "?"})
+        text = "x\n01067\n01069\n"
+        with pytest.raises(DataError, match="no leading or closing zeros"):
+            codes_of(pandas_csv(text), schema)
+        safe = pandas.read_csv(io.StringIO(text), dtype=str)
+        assert codes_of(safe, schema) == [[0], [1]]
+
+    def test_a_quote_in_one_line_of_a_file_swallows_no_other_line(self, tmp_path):
+        schema = schema_of(LABELS | {"other": "?"}, {"name": "y"} | LABELS | {"other": "?"}, on_bad_value="other")
+        path = tmp_path / "t.csv"
+        path.write_text("x,y\n1,1\n2,1\n2,2\n")
+        before = codes_of(path, schema)
+        for line in ('5","B20', '"', '"1","2', '1,"2'):
+            path.write_text(f"x,y\n{line}\n1,1\n2,1\n2,2\n")
+            assert codes_of(path, schema)[-3:] == before
+
+
+class TestPersons:
+    """Finding 3: rows without an identifier counted as one person."""
+
+    SCHEMA = schema_of({"type": "categorical", "categories": ["a", "b"]}, unit={"rows": 1, "column": "id"})
+
+    @pytest.mark.parametrize("blank", ["", " ", "\t ", "\u00a0"])
+    def test_blank_identifiers_are_refused_in_every_format(self, tmp_path, blank):
+        table = pa.table({"id": [blank, "p1", "p2"], "x": ["a", "b", "b"]})
+        parquet.write_table(table, tmp_path / "t.parquet")
+        (tmp_path / "t.csv").write_text(f"id,x\n{blank},a\np1,b\np2,b\n")
+        frames = [tmp_path / "t.csv", tmp_path / "t.parquet", table, table.to_pandas(), polars.from_arrow(table)]
+        frames.append(table.to_pandas().astype(object))
+        frames.append(table.to_pandas().astype("category"))
+        for data in frames:
+            with pytest.raises(DataError, match="'id' identifies persons"):
+                codes_of(data, self.SCHEMA)
+
+    @pytest.mark.parametrize("missing", [None, float("nan"), pandas.NA, pandas.NaT])
+    def test_missing_identifiers_are_refused(self, missing):
+        data = pandas.DataFrame({"id": pandas.Series([missing, 1, 2], dtype=object), "x": ["a", "b", "b"]})
+        with pytest.raises(DataError, match="'id' identifies persons"):
+            codes_of(data, self.SCHEMA)
+        with pytest.raises(DataError, match="'id' identifies persons"):
+            codes_of(data.assign(id=[None, 1, 2]), self.SCHEMA)
+
+    def test_who_is_one_person_does_not_depend_on_how_numbers_are_kept(self):
+        rows = {"x": ["a", "b", "a", "b"]}
+        for ids in ([1, 1, 2, 3], [1.0, 1.0, 2.0, 3.0], ["1", "1", "2", "3"], [1, 1.0, "2", Decimal(3)]):
+            data = pandas.DataFrame({"id": pandas.Series(ids), **rows})
+            assert codes_of(data, self.SCHEMA) == [[0], [0], [1]]
+
+    def test_numbers_that_floats_cannot_tell_apart_are_no_identifiers(self):
+        for ids in ([2**53, 2**53 + 1], [2.0**53, 2.0**53 + 2], [float("inf"), 1.0]):
+            with pytest.raises(DataError, match="'id' identifies persons"):
+                codes_of(pandas.DataFrame({"id": ids, "x": ["a", "b"]}), self.SCHEMA)
+        exact = pa.table({"id": [2**53, 2**53 + 1], "x": ["a", "b"]})  # typed, and never turned into floats
+        assert codes_of(exact, self.SCHEMA) == [[0], [1]]
+
+
+class TestObserved:
+    """Finding 7: other words for "observed" did not count as such."""
+
+    @pytest.mark.parametrize("word", ["Observed", " observed", "seen in the data", "observed, rounded outward", ""])
+    def test_a_domain_is_declared_or_observed_and_nothing_else(self, word):
+        with pytest.raises(SchemaError, match="'declared' or 'observed'"):
+            schema_of(LABELS | {"domain_from": word})
+
+
+class TestExceptions:
+    """Finding 13: the context of an exception quoted values."""
+
+    SECRET = "QX4711XQ"
+
+    @pytest.mark.parametrize(
+        ("keys", "text"),
+        [
+            ({"type": "date", "min": "2020-01-01", "max": "2020-12-31"}, SECRET),
+            ({"type": "date", "min": "2020-01-01", "max": "2020-12-31", "format": "%d.%m.%Y"}, SECRET),
+            ({"type": "number", "min": 0, "max": 1}, SECRET),
+            ({"type": "integer", "min": 0, "max": 1}, SECRET),
+            (LABELS, SECRET),
+            (LABELS, f"{SECRET},{SECRET}"),
+        ],
+    )
+    def test_an_error_holds_no_value_anywhere(self, tmp_path, keys, text):
+        path = tmp_path / "t.csv"
+        path.write_text(f"x\n{text}\n")
+        with pytest.raises(DataError) as caught:
+            codes_of(path, schema_of(keys))
+        error = caught.value
+        assert error.__cause__ is None
+        assert error.__context__ is None
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if "sfumato" in frame.f_code.co_filename and "tests" not in frame.f_code.co_filename:
+                assert self.SECRET not in str(frame.f_locals)
+
+
+def test_the_number_of_rows_cannot_be_published_by_accident():
+    """Finding 13: `rows` of the schema was published as it stood."""
+    with pytest.raises(SchemaError, match="rows_guess"):
+        schema_of(LABELS, rows=48_842)
+    with pytest.raises(SchemaError, match="50000"):
+        schema_of(LABELS, rows_guess=48_842)
+    assert schema_of(LABELS, rows_guess=50_000).rows_guess == 50_000

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import warnings
 from datetime import date, datetime
 
 import numpy as np
@@ -17,7 +18,7 @@ from sfumato import tables
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
-from sfumato.errors import DataError
+from sfumato.errors import DataError, IntakeWarning
 
 COLUMNS = [
     {"name": "sex", "type": "categorical", "categories": ["f", "m"], "nullable": True, "null_values": ["?", ""]},
@@ -43,9 +44,10 @@ def same_codes(first, second, schema=SCHEMA):
     return all(a.tolist() == b.tolist() for a, b in pairs)
 
 
-def read_refusal(source):
+def read_refusal(source, schema=None):
     with pytest.raises(DataError) as caught:
-        tables.read(source)
+        tables.read(source, schema)
+    assert caught.value.__context__ is None
     return str(caught.value)
 
 
@@ -91,12 +93,14 @@ def test_any_text_survives_csv(tmp_path_factory, labels, two_columns):
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     tables.write(table, path, schema)
     assert tables.read(path)['a,"b"'].to_pylist() == labels
+    assert tables.read(path, schema)['a,"b"'].to_pylist() == labels
 
 
 def test_csv_is_read_as_text_and_nothing_is_missing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes('\ufeffid,x\n007,NA\n1,""\n2,null\n'.encode())
-    assert tables.read(path).to_pydict() == {"id": ["007", "1", "2"], "x": ["NA", "", "null"]}
+    for schema in (None, SCHEMA):
+        assert tables.read(path, schema).to_pydict() == {"id": ["007", "1", "2"], "x": ["NA", "", "null"]}
 
 
 def test_a_table_without_rows_is_a_table(tmp_path):
@@ -128,9 +132,10 @@ def test_a_table_without_rows_is_a_table(tmp_path):
 def test_a_bad_file_is_refused_without_quoting_it(tmp_path, file, content, words):
     if content is not None:
         (tmp_path / file).write_bytes(content)
-    message = read_refusal(tmp_path / file)
-    assert words in message
-    assert "4711" not in message.replace(str(tmp_path), "")
+    for schema in (None, SCHEMA):
+        message = read_refusal(tmp_path / file, schema)
+        assert words in message
+        assert "4711" not in message.replace(str(tmp_path), "")
 
 
 def test_a_folder_is_refused(tmp_path):
@@ -148,8 +153,8 @@ def test_other_objects_are_refused():
 def test_frames_with_bad_columns_are_refused_without_quoting_them():
     assert "names that are not text" in read_refusal(pandas.DataFrame({1: [2]}))
     assert "several columns named a" in read_refusal(pandas.DataFrame([[1, 2]], columns=["a", "a"]))
-    message = read_refusal(pandas.DataFrame({"a": ["4711", 4711]}))
-    assert "column 'a' mixes values" in message
+    message = read_refusal(polars.DataFrame({"a": polars.Series([4711], dtype=polars.Int128)}))
+    assert "a type that Arrow does not know" in message
     assert "4711" not in message
 
 
@@ -237,7 +242,7 @@ def test_types_follow_from_the_schema(tmp_path, keys, arrow, in_pandas, in_polar
     for frame in frames.values():  # with the same values, missing ones too
         assert same_codes(decoded, tables.read(frame), schema)
     tables.write(decoded, tmp_path / "t.parquet", schema)
-    assert same_codes(decoded, tables.read(tmp_path / "t.parquet"), schema)
+    assert same_codes(decoded, tables.read(tmp_path / "t.parquet", schema), schema)
     if arrow != pa.timestamp("s"):  # Parquet has no seconds
         assert parquet.read_schema(tmp_path / "t.parquet").types == [arrow]
     # A sample without a missing value has the same types.
@@ -272,3 +277,43 @@ def test_metadata_does_not_carry_categories_of_the_input():
     ]
     for frame in frames:
         assert all(field.metadata is None for field in tables.read(frame).schema)
+
+
+@pytest.mark.parametrize(
+    ("keys", "doubtful"),
+    [
+        ({"x": pandas.Series([1, 2])}, True),
+        ({"x": pandas.Series([1, None])}, True),
+        ({"x": pandas.Series([1, 2], dtype="Int64")}, True),
+        ({"x": pandas.Series([1, 2], dtype="category")}, True),
+        ({"x": pandas.Series([True, False])}, True),
+        ({"x": pandas.Series([1, 2], dtype=object)}, False),
+        ({"x": pandas.Series(["1", "2"])}, False),
+        ({"x": pandas.Series(["1", "2"], dtype="category")}, False),
+    ],
+)
+def test_labels_that_may_have_been_guessed_to_be_numbers_are_warned_of(keys, doubtful):
+    frame, schema = pandas.DataFrame(keys), schema_of(**LABELS)
+    for source in (frame, polars.from_pandas(frame) if frame["x"].dtype != object else frame):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            tables.read(source, schema)
+        assert [one.category for one in caught] == [IntakeWarning] * doubtful
+        assert all("dtype=str" in str(one.message) for one in caught)
+
+
+def test_no_warning_where_nothing_can_be_lost(tmp_path):
+    whole = pandas.DataFrame({"x": [1, 2], "y": [True, False]})
+    schema = Schema.parse(
+        {"name": "t", "columns": [{"name": "x", **INTEGER}, {"name": "y", "type": "boolean"}]},
+    )
+    tables.read(whole, schema)
+    parquet.write_table(pa.table({"x": [1]}), tmp_path / "t.parquet")  # a file has types of its own
+    tables.read(tmp_path / "t.parquet", schema_of(**LABELS))
+
+
+def test_a_column_of_which_nothing_can_be_read_is_warned_of_if_it_is_not_refused():
+    table = pa.table({"x": pa.array([1, 2])})
+    with pytest.warns(IntakeWarning, match=r"no value of x \(int64\) can be read"):
+        tables.read(table, schema_of(**DAY, nullable=True, on_bad_value="missing"))
+    tables.read(table, schema_of(**DAY))  # its values will be refused

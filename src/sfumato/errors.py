@@ -9,6 +9,7 @@
     ├── ModelTooLarge            a table of counts would have too many cells; names the columns
     ├── ReleaseError             a release folder is missing, damaged, or in the way
     └── ProtocolError            members of a consortium do not agree, or a message is not what it should be
+    IntakeWarning                the types of a table may have been guessed from values, or fit no declared column
 
 A message says what was given, what was wanted and what to do. It never contains a private value.
 """
@@ -48,3 +49,7 @@ class ReleaseError(SfumatoError):
 
 class ProtocolError(SfumatoError):
     """Members of a consortium do not agree, or a message between them is not what it should be."""
+
+
+class IntakeWarning(UserWarning):
+    """The types of a table may have been guessed from its values, or are such that no value can be read."""

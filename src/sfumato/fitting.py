@@ -10,7 +10,7 @@ from sfumato import tables
 from sfumato.data.attributes import Attributes
 from sfumato.data.schema import Schema
 from sfumato.encode.codec import SchemaCodec
-from sfumato.errors import BudgetError, MethodError, SchemaError
+from sfumato.errors import BudgetError, MethodError, SchemaError, SfumatoError
 from sfumato.pipeline import Progress, Recipe, run
 from sfumato.privacy.budget import ApproxDP, Budget, PureDP, budget_of
 from sfumato.privacy.holder import LocalHolder, Neighbours
@@ -97,11 +97,31 @@ def take_in(data: Any, schema: Schema, budget: Budget) -> tuple[LocalHolder, Led
     """Give a table to a holder, in the codes of its schema, and open the ledger. Refuses a table that does not fit."""
     neighbours = Neighbours.of(schema)
     ledger = Ledger(budget, str(neighbours), schema.observed)
-    ledger.note("read the schema", "the schema is public")
+    note_schema(ledger, schema)
     for name in schema.observed:
         ledger.note(f"domain of column {name!r} was observed in the data", "a person accepted it as public")
-    raw = RawHolder(tables.read(data), neighbours, ledger, schema.unit.column)
-    return raw.through(SchemaCodec(schema)).through(Attributes(schema)), ledger
+    try:
+        return _encoded(data, schema, neighbours, ledger), ledger
+    except SfumatoError as problem:
+        refusal = type(problem)(*problem.args)
+    # A new exception, raised here: the frames and the context of the first one hold rows.
+    raise refusal
+
+
+def _encoded(data: Any, schema: Schema, neighbours: Neighbours, ledger: Ledger) -> LocalHolder:
+    drop = schema.on_bad_value != "refuse"
+    raw = RawHolder(tables.read(data, schema), neighbours, ledger, schema.unit.column, drop_unidentified=drop)
+    return raw.through(SchemaCodec(schema)).through(Attributes(schema))
+
+
+def note_schema(ledger: Ledger, schema: Schema) -> None:
+    """The first notes of a ledger: what the run took from the schema, and whether a value could have stopped it."""
+    ledger.note("read the schema", "the schema is public")
+    if schema.may_refuse:
+        ledger.note(
+            "a value that breaks the schema would have stopped the run",
+            "not covered by the guarantee: that there is a release says that no row did; see on_bad_value",
+        )
 
 
 def check_budget(budget: Budget, method: str) -> Budget:

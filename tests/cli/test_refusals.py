@@ -242,3 +242,17 @@ def test_views_and_synthesizers_that_make_no_sense(clinic):
     refused(synthesize(clinic, "--synthesizer", "gan"), clinic, "synthesizer 'gan' is unknown; known ones are gradual-")
     assert synthesize(clinic).exit_code == 0
     assert sfumato("sample", clinic / "release", "--synthesizer", "gan").exit_code == 2
+
+
+def test_a_warning_is_one_line_without_our_code(clinic):
+    columns = [{"name": "seen", "type": "date", "min": "2024-01-01", "max": "2024-12-31", "nullable": True}]
+    schema = {"name": "days", "on_bad_value": "missing", "columns": columns}
+    (clinic / "clinic.schema.json").write_text(json.dumps(schema))
+    pd.DataFrame({"seen": [1, 2]}).to_parquet(clinic / "days.parquet")
+    command = [sys.executable, "-c", "from sfumato.cli import main; main()", "schema", "check"]
+    command += [clinic / "days.parquet", "--schema", clinic / "clinic.schema.json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stderr == (
+        "warning: no value of seen (int64) can be read as the schema declares it, so all of them count as bad values; "
+        "convert the columns, or change their declaration\n"
+    )

@@ -27,6 +27,7 @@ FULL = {
             "categories": ["f", "m"],
             "other": "x",
             "note": "codebook",
+            "on_bad_value": "other",
         },
         {
             "name": "smokes",
@@ -91,7 +92,7 @@ def test_defaults_are_the_documented_ones():
         None,
     )
     assert (column.nullable, column.null_values, column.domain_from) == (False, (), "declared")
-    assert column.dtype is None
+    assert (schema.on_bad_value, column.on_bad_value, column.dtype) == ("refuse", None, None)
 
 
 def test_to_dict_round_trips():
@@ -335,7 +336,7 @@ def test_a_type_that_does_not_hold_the_column_is_refused(keys, message):
 def test_an_unknown_key_is_answered_with_those_of_its_type():
     assert refusal(one(type="boolean", trues=["1"])) == (
         "column 'x': key 'trues' is unknown; the keys of a boolean column are name, type, nullable, "
-        "null_values, dtype, domain_from, note, binned_from, compress, joint_bins, derived, levels, "
+        "null_values, on_bad_value, dtype, domain_from, note, binned_from, compress, joint_bins, derived, levels, "
         "true_values, false_values"
     )
 

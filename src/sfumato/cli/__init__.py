@@ -3,6 +3,8 @@
 Exit codes: 0 done; 2 the input was wrong and the message says what to do; 1 a fault of Sfumato; 130 interrupted.
 """
 
+import warnings
+
 import typer
 
 from sfumato.cli.bench import bench
@@ -54,4 +56,5 @@ app.add_typer(party_app, name="party")
 
 def main() -> None:
     """Run the command line."""
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"  # without our lines of code
     app()

@@ -42,7 +42,7 @@ def evaluate(
         )
     with stages((FAST if fast else FULL).steps + 3) as show:
         show("read")
-        found = assess(tables.read(real), tables.read(synthetic), public, released, fast, show)
+        found = assess(tables.read(real, public), tables.read(synthetic, public), public, released, fast, show)
         show("write")
         figures = json_text(found.to_dict()) + "\n"
         files.write({out_file: internal_report(found), figures_file: figures}, private=True)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
 from sfumato.data.dtypes import DtypeName, name_problems
 from sfumato.data.engineering import Compress, Derived, Level
-from sfumato.data.fields import DomainFrom, Flag, Name, Text, complaint, repetition
+from sfumato.data.fields import BadValue, DomainFrom, Flag, Name, Text, complaint, repetition
 
 
 class Unit(BaseModel):
@@ -30,6 +30,7 @@ class ColumnBase(BaseModel):
     type: str
     nullable: Flag = False
     null_values: tuple[Text, ...] = ()
+    on_bad_value: BadValue | None = None
     dtype: DtypeName | None = None
     domain_from: DomainFrom = "declared"
     note: Text | None = None

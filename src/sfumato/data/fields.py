@@ -60,6 +60,8 @@ Moment = Annotated[datetime, BeforeValidator(_iso_datetime), WithJsonSchema({"ty
 Bins = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Outside = Literal["refuse", "clip"]
 DomainFrom = Literal["declared", "observed"]
+BadValue = Literal["missing", "other", "clip", "refuse"]
+"""What becomes of a value that the schema does not allow: see `bad_values`."""
 
 
 def decimal_of(text: str) -> Decimal | None:

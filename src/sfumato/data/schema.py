@@ -11,11 +11,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
 from sfumato.data.arranging import arrangement_problems
+from sfumato.data.bad_values import bad_value_problems
 from sfumato.data.columns import Column
 from sfumato.data.declare import Unit
 from sfumato.data.engineering import MissingPattern, Recode, Together
 from sfumato.data.expansion import MOST, expanded_size
-from sfumato.data.fields import Flag, Name, Text, complaint
+from sfumato.data.fields import BadValue, Flag, Name, Text, complaint
 from sfumato.data.problems import explain
 from sfumato.data.rules import Rule, rule_problems
 from sfumato.errors import SchemaError
@@ -41,6 +42,7 @@ class Schema(BaseModel):
     notes: Text | None = None
     neighbours: Literal["add-remove", "replace-one"] = "add-remove"
     unit: Unit = Unit()
+    on_bad_value: BadValue = "refuse"
     columns: Annotated[tuple[Column, ...], Field(min_length=1)]
     label: Name | None = None
     recode: tuple[Recode, ...] = ()
@@ -114,6 +116,7 @@ class Schema(BaseModel):
                 f"key 'rows_guess' is {self.rows_guess}, and the number of rows is private; "
                 f"give a public guess of one digit and zeros, such as {float(f'{self.rows_guess:.0e}'):.0f}"
             )
+        yield from bad_value_problems(self.columns, self.on_bad_value)
         yield from arrangement_problems(self.columns, self.recode, self.together, self.missing_patterns, self.apart)
         if self.bitwise and (self.recode or self.together or self.missing_patterns):
             yield "key 'bitwise' makes digits of columns; remove 'recode', 'together' and 'missing_patterns'"
@@ -137,6 +140,15 @@ class Schema(BaseModel):
     def observed(self) -> tuple[str, ...]:
         """The columns whose domain was taken from the data, by their own account."""
         return tuple(column.name for column in self.columns if column.domain_from == "observed")
+
+    def policy(self, column: Column) -> BadValue:
+        """What becomes of a bad value of a column: what the column says, or else what the table says."""
+        return column.on_bad_value or self.on_bad_value
+
+    @property
+    def may_refuse(self) -> bool:
+        """Whether some value of the table could stop a run."""
+        return "refuse" in (self.on_bad_value, *map(self.policy, self.columns))
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of the schema file, without those that have their default value."""

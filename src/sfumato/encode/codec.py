@@ -14,23 +14,14 @@ from numpy.typing import NDArray
 
 from sfumato.data.columns import Boolean, Categorical, Column, Date, Integer, Number, size_of
 from sfumato.data.domain import Domain
-from sfumato.data.periods import DAY, period_of, seconds_of, start_of
+from sfumato.data.fields import BadValue
+from sfumato.data.periods import DAY, seconds_of, start_of
+from sfumato.data.raw import plain
 from sfumato.data.records import Records
 from sfumato.data.schema import Schema
-from sfumato.encode.parse import (
-    Values,
-    is_text,
-    plain,
-    read_integers,
-    read_numbers,
-    read_seconds,
-    read_texts,
-    wrong_type,
-)
+from sfumato.encode.marks import MISSING, UNDECLARED, UNREADABLE, Ints, marked_codes
+from sfumato.encode.refusals import check_type, refusal
 from sfumato.errors import DataError
-
-Ints = NDArray[np.int64]
-_MISSING = -1
 
 
 @dataclass(frozen=True)
@@ -48,9 +39,15 @@ class SchemaCodec:
         return Domain([(column.name, size_of(column) + column.nullable) for column in self.schema.columns])
 
     def encode(self, table: pa.Table) -> Records:
-        """The codes of a table; a value that the schema refuses is a DataError that names its column."""
+        """The codes of a table; a value that the schema refuses is a DataError that names its column.
+
+        What becomes of a row depends on that row and the schema alone.
+        """
         _check_names(table.column_names, self.schema)
-        columns = [_encode(column, table.column(column.name)) for column in self.schema.columns]
+        columns = [
+            _encode(column, plain(table.column(column.name)), self.schema.policy(column))
+            for column in self.schema.columns
+        ]
         return Records(self.domain, columns)
 
     def decode(self, records: Records, rng: np.random.Generator) -> pa.Table:
@@ -92,84 +89,21 @@ def _check_names(names: Sequence[str], schema: Schema) -> None:
         )
 
 
-def _encode(column: Column, values: pa.ChunkedArray) -> Ints:
-    values = plain(values)
-    # Text and labels repeat: each distinct value is read once. Typed numbers are read as they are.
-    if is_text(values.type) or isinstance(column, Categorical | Boolean):
-        distinct, places = _distinct(column, values)
-        codes = np.append(_codes(column, distinct), _MISSING)[places]
-    else:
-        codes = _codes(column, values.combine_chunks())
-    missing = codes == _MISSING
-    if missing.any():
-        if not column.nullable:
-            raise DataError(f"column {column.name!r}: a value is missing; correct the table, or set nullable to true")
-        codes[missing] = size_of(column)
-    return codes
-
-
-def _distinct(column: Column, values: pa.ChunkedArray) -> tuple[pa.Array, Ints]:
-    """The distinct values, and for every row its place among them; a null has the place -1."""
-    if not len(values) or pa.types.is_null(values.type):
-        return pa.array([], values.type), np.full(len(values), _MISSING)
-    try:
-        encoded = values.combine_chunks().dictionary_encode()
-    except pa.ArrowNotImplementedError:
-        raise wrong_type(column, values.type) from None
-    return encoded.dictionary, encoded.indices.fill_null(_MISSING).to_numpy(zero_copy_only=False)
-
-
-def _codes(column: Column, values: pa.Array) -> Ints:
-    """The code of each value; -1 if it is missing."""
-    if pa.types.is_null(values.type):
-        return np.full(len(values), _MISSING)
-    if isinstance(column, Categorical | Boolean):
-        return _label_codes(column, values)
-    if isinstance(column, Integer):
-        return _bin_codes(column, read_integers(values, column), column.min, column.max)
-    if isinstance(column, Number):
-        return _bin_codes(column, read_numbers(values, column), column.min, column.max)
-    moments = read_seconds(values, column)
-    periods = Values(period_of(moments.numbers, column.granularity), moments.missing)
-    return _bin_codes(column, periods, column.period(column.min), column.period(column.max))
-
-
-def _label_codes(column: Categorical | Boolean, values: pa.Array) -> Ints:
-    if isinstance(column, Categorical):
-        labels, other = column.labels, column.other
-        codes = np.arange(len(labels))
-        remedy = "add it to 'categories', or set 'other' to collect what is not declared"
-    else:
-        labels, other = (*column.false_values, *column.true_values), None
-        codes = np.repeat([0, 1], [len(column.false_values), len(column.true_values)])
-        remedy = "add it to 'true_values' or 'false_values'"
-        if pa.types.is_boolean(values.type):
-            truths = [_MISSING if value is None else int(value) for value in values.to_pylist()]
-            return np.array(truths, dtype=np.int64)
-    texts = read_texts(values, column, frozenset(labels))
-    found = pc.index_in(texts, value_set=pa.array(labels, texts.type))
-    unknown = pc.and_(found.is_null(), texts.is_valid()).to_numpy(zero_copy_only=False)
-    if unknown.any() and other is None:
-        raise DataError(f"column {column.name!r}: a value is not among those declared; {remedy}")
-    places = found.fill_null(_MISSING).to_numpy(zero_copy_only=False)
-    if other is not None:
-        places = np.where(unknown, labels.index(other), places)
-    looked_up: Ints = np.append(codes, _MISSING)[places]
-    return looked_up
-
-
-def _bin_codes(column: Any, values: Values, low: float, high: float) -> Ints:
-    present = ~values.missing
-    numbers = values.numbers[present]
-    if column.outside == "clip":
-        numbers = np.clip(numbers, low, high)
-    elif len(numbers) and (numbers.min() < low or numbers.max() > high):
-        raise DataError(
-            f"column {column.name!r}: a value lies outside min {column.min} and max {column.max}; "
-            "widen the bounds, or set outside to 'clip'"
-        )
-    codes = np.full(len(present), _MISSING)
-    codes[present] = column.binning().code(numbers)
+def _encode(column: Column, values: pa.ChunkedArray, policy: BadValue) -> Ints:
+    """The codes of a column: those of the schema, and for bad values what the policy says."""
+    check_type(column, values.type)
+    clip = not isinstance(column, Categorical | Boolean) and "clip" in (policy, column.outside)
+    codes = marked_codes(column, values, clip)
+    if column.nullable:
+        codes[codes == MISSING] = size_of(column)
+    if isinstance(column, Categorical) and column.other is not None:
+        bad = codes < 0 if policy == "other" else (codes == UNDECLARED) | (codes == UNREADABLE)
+        codes[bad] = column.labels.index(column.other)
+    marks = np.unique(codes[codes < 0]).tolist()
+    if marks and policy == "refuse":
+        raise refusal(column, marks[-1], values.type)
+    if marks:  # `missing` and `clip`: the schema has made sure that the column is nullable
+        codes[codes < 0] = size_of(column)
     return codes
 
 

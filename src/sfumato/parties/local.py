@@ -10,7 +10,7 @@ from sfumato import tables
 from sfumato.data.attributes import Attributes
 from sfumato.data.schema import Schema
 from sfumato.errors import ProtocolError
-from sfumato.fitting import check_budget, check_observed, least_noise, recipe_for, take_in
+from sfumato.fitting import check_budget, check_observed, least_noise, note_schema, recipe_for, take_in
 from sfumato.parties.curator import Incoming
 from sfumato.parties.federation import Federation, Rounds, check_method
 from sfumato.parties.identity import Signer
@@ -168,7 +168,7 @@ def run(
 
 def federation(schema: Schema, ledger: Ledger, rounds: Rounds) -> Federation:
     """The holder of a study: rows in attributes of the schema. The ledger is opened with its first notes."""
-    ledger.note("read the schema", "the schema is public")
+    note_schema(ledger, schema)
     return Federation(Attributes(schema).domain, Neighbours.of(schema), ledger, rounds)
 
 

@@ -17,7 +17,8 @@ class RawHolder:
 
     Where the schema names a column that identifies persons, at most `neighbours.rows` rows of each person are kept
     (their first ones), so that the promised sensitivity holds whatever the table contains. What happens to one
-    person's rows does not depend on anybody else's.
+    person's rows does not depend on anybody else's. Rows without an identifier would count as one person all together:
+    they are refused, or with `drop_unidentified` left out.
     """
 
     def __init__(
@@ -27,8 +28,11 @@ class RawHolder:
         ledger: Ledger,
         person: str | None = None,
         entropy: Entropy | None = None,
+        drop_unidentified: bool = False,
     ):
-        self._table = table if person is None else _first_rows(table, person, neighbours.rows)
+        if person is not None:
+            table = _first_rows(_identified(table, person, drop_unidentified), person, neighbours.rows)
+        self._table = table
         self._neighbours = neighbours
         self._ledger = ledger
         self._entropy = entropy
@@ -44,17 +48,32 @@ class RawHolder:
         raise TypeError("a holder has private rows and cannot be pickled or copied")
 
 
-def _first_rows(table: pa.Table, person: str, most: int) -> pa.Table:
-    """The table without the person column, and without the rows of a person after the first `most`."""
+def _identified(table: pa.Table, person: str, drop: bool) -> pa.Table:
+    """The rows that say whose they are; a row that does not is refused or dropped."""
     if person not in table.column_names:
         raise DataError(
             f"the table has no column {person!r}, which the schema names as its unit; it has {_names(table)}"
         )
     identity = table.column(person)
-    if pc.any(pc.is_null(identity, nan_is_null=True)).as_py():
-        raise DataError(
-            f"column {person!r} identifies persons and has missing values; fill them in or remove these rows"
-        )
+    if pa.types.is_integer(identity.type):
+        told = identity.is_valid()
+    elif pa.types.is_string(identity.type) or pa.types.is_large_string(identity.type):
+        told = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(identity), ""), False)
+    else:  # equal persons could have different floats, and different persons equal ones
+        raise DataError(f"column {person!r} identifies persons and has type {identity.type}; give text or integers")
+    if pc.all(told).as_py() is not False:
+        return table
+    if drop:
+        return table.filter(told)
+    raise DataError(
+        f"column {person!r} identifies persons, and some row has nothing there that tells a person apart: it is "
+        "missing, blank, or a number that floats cannot tell from others; give every row an identifier, as text"
+    )
+
+
+def _first_rows(table: pa.Table, person: str, most: int) -> pa.Table:
+    """The table without the person column, and without the rows of a person after the first `most`."""
+    identity = table.column(person)
     codes = identity.combine_chunks().dictionary_encode()
     codes = codes.combine_chunks() if isinstance(codes, pa.ChunkedArray) else codes
     numbers = codes.indices.to_numpy(zero_copy_only=False)

@@ -1,25 +1,21 @@
-"""Reading a table from a file or a data frame into Arrow.
-
-Arrow's messages quote rows, which are private: every one of them is replaced by our own.
-"""
+"""Reading a table from a file or a data frame into Arrow."""
 
 from __future__ import annotations
 
-import csv
-import gzip
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
-import pyarrow.parquet as parquet
 
+from sfumato.data.schema import Schema
 from sfumato.errors import DataError
+from sfumato.tables.files import check_names, read_file
+from sfumato.tables.objects import pandas_column
+from sfumato.tables.persons import identifiers
+from sfumato.tables.type_warnings import warn_of_types
 
 Kind = Literal["pandas", "polars", "arrow", "file"]
-ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
 
 def kind_of(source: Any) -> Kind:
@@ -36,91 +32,30 @@ def kind_of(source: Any) -> Kind:
     )
 
 
-def read(source: Any) -> pa.Table:
-    """Read a table from a path or a data frame. Columns of CSV come as text, and none of it is null."""
+def read(source: Any, schema: Schema | None = None) -> pa.Table:
+    """Read a table from a path or a data frame. Columns of CSV come as text, and none of it is null.
+
+    With a schema, what happens to a row depends on that row alone: a line of a text file is a row, malformed lines are
+    refused or left out as the schema says, and persons are told apart by the text of their identifiers.
+    """
     match kind_of(source):
         case "file":
-            table = _read_file(Path(source))
+            table = read_file(Path(source), schema)
         case "pandas":
             table = _read_pandas(source)
-        case "polars":
-            table = source.to_arrow()
-        case _:
-            table = pa.table(source)
+        case kind:
+            table = _exported(source, kind)
     # Metadata of files and frames may hold values, such as the categories of an enumeration.
     bare = pa.schema([field.remove_metadata() for field in table.schema])
     table = pa.Table.from_arrays(table.columns, schema=bare)
     check_names(table.column_names, "the table")
+    if schema is None:
+        return table
+    warn_of_types(table.schema, schema, guessed=kind_of(source) != "file")
+    person = schema.unit.column
+    if person in table.column_names:
+        table = table.set_column(table.column_names.index(person), person, identifiers(table.column(person)))
     return table
-
-
-def ending_of(path: Path) -> str:
-    """The ending of a file name, among those that can be read and written."""
-    for ending in ENDINGS:
-        if path.name.lower().endswith(ending):
-            return ending
-    raise DataError(f"file {str(path)!r} has no known ending; give one of {', '.join(ENDINGS)}")
-
-
-def delimiter_of(ending: str) -> str:
-    """What separates the fields of a text file."""
-    return "\t" if ending.startswith(".tsv") else ","
-
-
-def check_names(names: Sequence[str], owner: str) -> None:
-    """Refuse a table in which a column has no name, or the name of another one."""
-    if not all(names):
-        raise DataError(f"{owner} has a column without a name; name every column")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DataError(f"{owner} has several columns named {', '.join(twice)}; each name may occur once")
-
-
-def _read_file(path: Path) -> pa.Table:
-    ending = ending_of(path)
-    if path.is_dir():
-        raise DataError(f"{str(path)!r} is a folder; give a file that ends in {', '.join(ENDINGS)}")
-    if not path.is_file():
-        raise DataError(f"file {str(path)!r} does not exist; check the path")
-    try:
-        return parquet.ParquetFile(path).read() if ending == ".parquet" else _read_csv(path, ending)
-    except (pa.ArrowException, OSError, EOFError, csv.Error) as error:
-        raise DataError(f"file {str(path)!r} {_reason(error)}") from None
-    except UnicodeDecodeError:
-        raise DataError(f"file {str(path)!r} is not UTF-8; save it in that encoding") from None
-
-
-def _read_csv(path: Path, ending: str) -> pa.Table:
-    names = _header(path, ending)
-    check_names(names, f"the header of file {str(path)!r}")
-    return arrow_csv.read_csv(
-        path,
-        parse_options=arrow_csv.ParseOptions(delimiter=delimiter_of(ending), newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, check_utf8=True
-        ),
-    )
-
-
-def _header(path: Path, ending: str) -> list[str]:
-    opener = gzip.open if ending.endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
-        for row in csv.reader(lines, delimiter=delimiter_of(ending)):
-            if row:
-                return row
-    raise DataError(f"file {str(path)!r} is empty; give a file whose first line names the columns")
-
-
-def _reason(error: Exception) -> str:
-    """What went wrong, told without the words of the error, which may quote rows."""
-    words = str(error)
-    if isinstance(error, PermissionError):
-        return "may not be read; change its permissions"
-    if "Expected" in words and "columns, got" in words:
-        return "has a row with more or fewer fields than its header; give every row one field per column"
-    if "UTF8" in words:
-        return "is not UTF-8; save it in that encoding"
-    return "is damaged or not of the format that its ending says; write it again"
 
 
 def _read_pandas(frame: Any) -> pa.Table:
@@ -128,13 +63,12 @@ def _read_pandas(frame: Any) -> pa.Table:
     if not all(isinstance(label, str) for label in labels):
         raise DataError("the table has column names that are not text; rename the columns")
     check_names(labels, "the table")
-    arrays = []
-    for label in labels:
-        try:
-            arrays.append(pa.array(frame[label], from_pandas=True))
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            raise DataError(
-                f"column {label!r} mixes values of different types, or has a type that Arrow does not know; "
-                "convert it to one type, for example to text"
-            ) from None
-    return pa.table(arrays, names=labels)
+    return pa.table([pandas_column(frame[label]) for label in labels], names=labels)
+
+
+def _exported(source: Any, kind: Kind) -> pa.Table:
+    try:
+        return source.to_arrow() if kind == "polars" else pa.table(source)
+    except pa.ArrowException:  # Arrow's words are left behind: they may quote values
+        pass
+    raise DataError("the table has a column of a type that Arrow does not know; convert it, for example to text")

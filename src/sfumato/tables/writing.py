@@ -16,8 +16,8 @@ import pyarrow.parquet as parquet
 from sfumato.data.columns import Column
 from sfumato.data.schema import Schema
 from sfumato.errors import DataError
+from sfumato.tables.files import delimiter_of, ending_of
 from sfumato.tables.frames import typed
-from sfumato.tables.reading import delimiter_of, ending_of
 from sfumato.tables.texts import as_text
 
 _ROWS_AT_ONCE = 1 << 16

@@ -1,0 +1,126 @@
+"""Text files, one row a line: what becomes of a line depends on that line alone.
+
+CSV allows line breaks inside quotes. A reader that follows it makes one row of everything up to the next quote, so one
+quote too many in one row swallows rows of others. Here a line is a row; a line with quotes that do not stand around a
+whole field, or with more or fewer fields than the header, is malformed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from sfumato.data.raw import unicode_text
+
+_BLOCK = 1 << 21
+_LONGEST = 1 << 24
+"""A line of more bytes is malformed: no declared value is as long."""
+_MARK = b"\xef\xbb\xbf"
+"""What some programs write at the start of a UTF-8 file."""
+
+
+def first_line(file: IO[bytes]) -> bytes | None:
+    """The first line of a file that is not empty; None if there is none."""
+    parts = (part for line in file for part in line.removeprefix(_MARK).splitlines())
+    return next(filter(None, parts), None)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a file after its first, as columns of text.
+
+    Args:
+        table: the rows, without malformed lines; bytes that are not UTF-8 are U+FFFD, value by value.
+        malformed: whether there were malformed lines.
+        broken: the columns with bytes that are not UTF-8.
+    """
+
+    table: pa.Table
+    malformed: bool
+    broken: frozenset[str]
+
+
+def read_lines(file: IO[bytes], names: Sequence[str], delimiter: str) -> Lines:
+    """Read all lines but the first that is not empty."""
+    reader = _Reader(names, delimiter)
+    blocks = _blocks(file)
+    for block in blocks:
+        rest = re.sub(rb"\A[\r\n]*[^\r\n]+", b"", block)
+        if rest != block:
+            reader.parse(rest)
+            break
+    for block in blocks:
+        reader.parse(block)
+    empty = pa.table({name: pa.array([], pa.large_string()) for name in names})
+    return Lines(pa.concat_tables([empty, *reader.tables]), reader.malformed, frozenset(reader.broken))
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    """The file in parts that end with a line."""
+    rest = file.read(max(_BLOCK, len(_MARK))).removeprefix(_MARK)
+    while part := file.read(_BLOCK):
+        cut = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+        if cut:
+            yield rest[:cut]
+        rest = rest[cut:] + part
+    yield rest
+
+
+class _Reader:
+    """Parses blocks of lines, and remembers what was wrong with them."""
+
+    def __init__(self, names: Sequence[str], delimiter: str):
+        self._names = list(names)
+        self._delimiter = delimiter
+        # As RFC 4180 has it: a quote may stand around a field, and doubled inside of such a field.
+        field = f'(?:"(?:[^"]|"")*+"|[^"{delimiter}]*+)'
+        more = f"(?:{delimiter}{field}){{{len(names) - 1}}}"
+        self._well_formed = re.compile((field + more).encode())
+        self.tables: list[pa.Table] = []
+        self.malformed = False
+        self.broken: set[str] = set()
+
+    def parse(self, block: bytes) -> None:
+        """Add the rows of a block."""
+        unicode = _is_unicode(block)
+        if b'"' in block or len(block) > 2 * _BLOCK or not unicode:
+            block = b"\n".join(line for line in block.splitlines() if self._is_well_formed(line))
+        if not block.strip(b"\r\n"):
+            return
+        kind = pa.large_string() if unicode else pa.binary()
+        table = arrow_csv.read_csv(
+            pa.BufferReader(block),
+            read_options=arrow_csv.ReadOptions(column_names=self._names, block_size=len(block) + 1),
+            parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, invalid_row_handler=self._skip),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(self._names, kind), strings_can_be_null=False, check_utf8=False
+            ),
+        )
+        self.tables.append(table if unicode else self._decoded(table))
+
+    def _decoded(self, table: pa.Table) -> pa.Table:
+        texts = {name: unicode_text(table.column(name)) for name in self._names}
+        self.broken |= {name for name, (_, clean) in texts.items() if not clean}
+        return pa.table({name: text for name, (text, _) in texts.items()})
+
+    def _is_well_formed(self, line: bytes) -> bool:
+        good = not line or (len(line) <= _LONGEST and self._well_formed.fullmatch(line) is not None)
+        self.malformed |= not good
+        return good
+
+    def _skip(self, row: arrow_csv.InvalidRow) -> str:
+        self.malformed = True
+        return "skip"
+
+
+def _is_unicode(block: bytes) -> bool:
+    """Whether a block is UTF-8. Arrow cannot show malformed lines that are not, so they must not reach it."""
+    try:
+        return block.isascii() or bool(block.decode())
+    except UnicodeDecodeError:
+        return False
