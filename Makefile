@@ -7,7 +7,10 @@ DATA ?= data
 # How often `make test-stability` runs the suite.
 RUNS ?= 20
 
-.PHONY: demo test test-stability wheel lint bench reproduce-dpview reproduce-privsyn clean
+# How many cases `make fuzz` tries.
+CASES ?= 1000
+
+.PHONY: demo test test-stability fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release
@@ -25,6 +28,10 @@ wheel: .venv/installed
 	rm -rf build dist
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	ls dist/sfumato-*-cp311-abi3-*.whl
+
+# Random schemas and tables with bad values of every kind through `synthesize`; SFUMATO_FUZZ_SEED gives other ones.
+fuzz: .venv/tools
+	SFUMATO_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n auto tests/test_fuzz.py
 
 lint: .venv/tools
 	$(BIN)/ruff format --check
