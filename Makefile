@@ -10,7 +10,7 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
-.PHONY: demo test test-stability fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
+.PHONY: demo test test-stability fuzz mutants wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release
@@ -22,6 +22,10 @@ test: lint
 # The suite again and again, with other examples and on a busy machine; stops at the first failure and keeps its output.
 test-stability: .venv/tools
 	$(BIN)/python tests/stability.py --runs $(RUNS)
+
+# Breaks the code in every way that tests/mutants.toml lists; the tests must notice each.
+mutants: .venv/tools
+	$(BIN)/python tests/mutants.py
 
 # One wheel for this platform and every Python from 3.11 on; fails if its tag says anything else.
 wheel: .venv/installed

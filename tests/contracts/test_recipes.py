@@ -17,6 +17,7 @@ from sfumato.privacy.events import Free, Gaussian, Laplace
 from sfumato.privacy.holder import LocalHolder, Neighbours
 from sfumato.privacy.ledger import Ledger
 from sfumato.recipes import RECIPES
+from sfumato.select.random_views import RandomViews
 
 every_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.name)
 
@@ -257,6 +258,10 @@ def test_the_list_of_methods_is_complete_and_named():
         fit(pa.table({"a": ["0"]}), schema_of({"a": 1}), epsilon=1, method="magic")
 
 
-def test_privsyn_tells_its_selection_how_much_budget_will_measure():
-    recipe = RECIPES["privsyn"]
-    assert recipe.select.measure_ratio == recipe.shares["measure"] / recipe.shares["select"]
+@every_recipe
+def test_a_selection_knows_how_much_budget_will_measure(recipe):
+    """It weighs tables against the noise that they will get; the ratio is written down twice in a recipe."""
+    if recipe.shares["select"]:
+        assert Fraction(recipe.select.measure_ratio) == recipe.shares["measure"] / recipe.shares["select"]
+    elif isinstance(recipe.select, RandomViews):
+        assert recipe.select.measure_part == recipe.shares["measure"]

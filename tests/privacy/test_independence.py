@@ -14,6 +14,7 @@ from helpers_entropy import ScriptedEntropy
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.data.selection import Family
+from sfumato.errors import MethodError
 from sfumato.privacy.budget import ZCDP, SkellamDP
 from sfumato.privacy.events import Gaussian, Laplace, Skellam
 from sfumato.privacy.holder import GRID, LocalHolder, Neighbours
@@ -43,6 +44,9 @@ def assert_independent(vectors, bound=FIVE_DEVIATIONS):
         assert abs(np.corrcoef(np.abs(one), np.abs(other))[0, 1]) < bound
     for one in vectors:
         assert abs(np.corrcoef(one[1:], one[:-1])[0, 1]) < bound
+        first, second = np.split(one, 2)
+        assert abs(np.corrcoef(first, second)[0, 1]) < 2 * bound
+        assert abs(np.corrcoef(first, second[::-1])[0, 1]) < 2 * bound
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
@@ -101,3 +105,16 @@ def test_choices_that_follow_each_other_are_independent():
     pairs = np.zeros((3, 3))
     np.add.at(pairs, (picks[:-1], picks[1:]), 1)
     assert chisquare(pairs.ravel()).pvalue > 1e-3  # all nine pairs of equal candidates are as likely
+
+
+def test_a_share_leaves_its_party_under_its_mask_and_not_without_it():
+    """Masks cancel in the sum of all parties, so no sum can show that they were forgotten."""
+    mask = ScriptedEntropy(9).words(CELLS)
+    sent = []
+    for one in (np.zeros(CELLS, dtype=np.uint64), mask):
+        holder, ledger = holder_of()
+        sent.append(PartyHolder(holder).share([("a",)], [NOISES[0]], 2, one, ledger))
+    assert (sent[1] - sent[0] == mask).all()
+    assert np.abs(sent[0].view(np.int64)).max() < 1000
+    with pytest.raises(MethodError, match="a mask of 4095 numbers was given for 4096 cells"):
+        PartyHolder(holder).share([("a",)], [NOISES[0]], 2, mask[1:], ledger)

@@ -108,6 +108,11 @@ def test_a_holder_charges_before_it_looks():
     with pytest.raises(AssertionError, match="looked at"):
         holder.measure([("a",)], [Laplace(2)])
     assert len(ledger.statement().entries) == 1  # paid, although nothing came of it
+    with pytest.raises(BudgetExceeded):
+        holder.dependence([("a", "b")], Laplace(4097))
+    with pytest.raises(AssertionError, match="looked at"):
+        holder.dependence([("a", "b")], Laplace(4 * 4097))
+    assert len(ledger.statement().entries) == 2
 
 
 def test_a_holder_cannot_be_copied_and_prints_nothing_private():

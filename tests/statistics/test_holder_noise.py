@@ -9,8 +9,9 @@ from scipy import stats
 from helpers_entropy import ScriptedEntropy
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
-from sfumato.privacy.budget import ApproxDP, PureDP
-from sfumato.privacy.events import Laplace
+from sfumato.privacy.accountant import skellam_for
+from sfumato.privacy.budget import ApproxDP, PureDP, SkellamDP
+from sfumato.privacy.events import Laplace, Skellam
 from sfumato.privacy.holder import GRID, LocalHolder, Neighbours
 from sfumato.privacy.ledger import Ledger
 
@@ -30,8 +31,9 @@ def answers(budget, question):
         noisy = holder.dependence(pairs, noise) * GRID
         exact = np.median(noisy)
     else:
-        make = share.laplace if isinstance(budget, PureDP) else share.gaussian
-        noise = make(holder.neighbours.marginal)
+        noise = share.noise(holder.neighbours.marginal)
+        if isinstance(budget, SkellamDP):
+            noise = skellam_for(share.amount, holder.neighbours.marginal)
         noisy = holder.measure([("a", "b")], [noise])[0].marginal.counts.ravel().astype(float)
         exact = records.project(("a", "b")).counts.ravel()
     ((_, event),) = ledger.statement().entries
@@ -43,13 +45,19 @@ def fits(noise, event, factor):
     if isinstance(event.noise, Laplace):
         scale = float(event.noise.scale) * factor
         return stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue > 1e-4
-    return stats.kstest(noise, stats.norm(scale=float(event.noise.sigma) * factor).cdf).pvalue > 1e-4
+    sigma = sqrt(event.noise.mu) if isinstance(event.noise, Skellam) else float(event.noise.sigma)
+    return stats.kstest(noise, stats.norm(scale=sigma * factor).cdf).pvalue > 1e-4
 
 
 @pytest.mark.parametrize(
     ("budget", "question"),
-    [(PureDP("0.05"), "table"), (ApproxDP("0.1", "1e-6"), "table"), (ApproxDP("1", "1e-6"), "dependence")],
-    ids=["Laplace table", "Gaussian table", "Gaussian dependence"],
+    [
+        (PureDP("0.05"), "table"),
+        (ApproxDP("0.1", "1e-6"), "table"),
+        (SkellamDP("0.1", "1e-6"), "table"),
+        (ApproxDP("1", "1e-6"), "dependence"),
+    ],
+    ids=["Laplace table", "Gaussian table", "Skellam table", "Gaussian dependence"],
 )
 def test_the_noise_drawn_is_the_noise_charged(budget, question):
     noise, event = answers(budget, question)
