@@ -28,7 +28,7 @@ for command in json.loads(sys.argv[1]):
 """
 
 
-def run_on_terminal(*commands, typed="", seconds=120):
+def run_on_terminal(*commands, typed="", seconds=600):
     """Run `sfumato` on a terminal, each command after the other: its exit code, and all bytes that it wrote there."""
     written = _written([_SCRIPT, json.dumps([list(map(str, command)) for command in commands])], typed, seconds)
     pieces = written.decode("utf-8", "surrogateescape").split(_END)
@@ -60,8 +60,8 @@ def _written(arguments, typed, seconds):
                     written += os.read(leader, 1 << 16)
                 except OSError:  # the other end is closed: all is read
                     break
-            elif process.poll() is not None:
-                break
+            elif process.poll() is not None and not select.select([leader], [], [], 0)[0]:
+                break  # nothing can come any more, and nothing has come while that was found out
         process.wait(seconds)
         return written
     finally:
