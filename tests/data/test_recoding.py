@@ -3,21 +3,29 @@ import json
 import numpy as np
 import pytest
 
+from sfumato.data.coding import Coding, Merge
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.recoding import Merging, Recoding
-from sfumato.data.records import Records
+from sfumato.data.records import Records, coded
 from sfumato.errors import SchemaError
 
 FINE = Domain({"x": 5, "y": 3})
 RECODING = Recoding(FINE, (Merging(np.array([0, 1, 1, 0, 2]), np.array([3.0, 1, 4, 0, 1])), Merging.identity(3)))
+CODING = Coding(FINE).then(RECODING.step)
+
+
+def test_a_holder_is_told_what_is_merged_and_nothing_else():
+    assert RECODING.step == Merge((("x", (0, 1, 1, 0, 2)),))
+    assert CODING.domain == RECODING.domain == Domain({"x": 3, "y": 3})
+    assert Recoding.identity(FINE).step == Merge(())
 
 
 def test_merged_codes_are_split_by_their_weights():
     rng = np.random.default_rng(0)
     coarse = Records(RECODING.domain, [rng.integers(0, 3, 60_000), rng.integers(0, 3, 60_000)])
     fine = RECODING.decode(coarse, rng)
-    assert np.array_equal(RECODING.encode(fine)["x"], coarse["x"])
+    assert np.array_equal(coded(fine, CODING)["x"], coarse["x"])
     assert np.array_equal(fine["y"], coarse["y"])
     counts = np.bincount(fine["x"], minlength=5) / 20_000
     assert counts == pytest.approx([1.0, 0.2, 0.8, 0.0, 1.0], abs=0.03)
@@ -25,12 +33,13 @@ def test_merged_codes_are_split_by_their_weights():
 
 def test_a_measurement_is_merged_by_summing():
     table = Marginal(FINE, np.arange(15).reshape(5, 3))
-    merged = RECODING.merge(Measurement(table, 2.0))
+    merged = RECODING.merge(Measurement(table, 2.0, Coding(FINE), event=7))
+    assert (merged.variance, merged.coding, merged.event) == (2.0, CODING, 7)
     assert merged.marginal.counts.tolist() == [[9, 11, 13], [9, 11, 13], [12, 13, 14]]
     rng = np.random.default_rng(1)
     records = Records(FINE, [rng.integers(0, 5, 500), rng.integers(0, 3, 500)])
     exact = RECODING.merge(Measurement(records.project(("y", "x")), 1.0)).marginal.counts
-    assert np.array_equal(exact, RECODING.encode(records).project(("y", "x")).counts)
+    assert np.array_equal(exact, coded(records, CODING).project(("y", "x")).counts)
 
 
 def test_recodings_survive_json():

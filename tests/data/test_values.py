@@ -1,14 +1,18 @@
 """Domain, Marginal, Measurement, Records, Marginals: each invariant has a test that breaks it."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.data.coding import Level
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records, code_type
+from sfumato.data.selection import Apart, Chain, Family, Network, Selection
 from sfumato.errors import ModelTooLarge, SchemaError
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4})
@@ -81,7 +85,8 @@ def test_codes_take_as_little_room_as_possible(size, kind):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ([np.array([0]), np.array([0])], "2 columns of codes"),
+        ([np.array([0]), np.array([0])], r"too many or too few columns of codes .* wants 3"),
+        ([np.array([0])] * 4, r"too many or too few columns of codes .* wants 3"),
         ([np.array([0]), np.array([0, 1]), np.array([0])], "different lengths"),
         ([np.array([2]), np.array([0]), np.array([0])], "column 'a' must lie in 0 … 1"),
         ([np.array([0]), np.array([-1]), np.array([0])], "column 'b' must lie in 0 … 2"),
@@ -91,6 +96,16 @@ def test_codes_take_as_little_room_as_possible(size, kind):
 def test_records_refuse_what_is_no_code(columns, message):
     with pytest.raises(SchemaError, match=message):
         Records(DOMAIN, columns)
+
+
+def test_columns_may_come_one_by_one_and_their_own_errors_come_through():
+    def broken():
+        yield np.array([0])
+        raise ValueError("the third column is on fire")
+
+    assert len(Records(DOMAIN, (np.array([0, 1]) for _ in DOMAIN))) == 2
+    with pytest.raises(ValueError, match="on fire"):
+        Records(DOMAIN, broken())
 
 
 def test_records_do_not_print_their_number_and_never_change():
@@ -111,3 +126,43 @@ def test_marginals_answer_from_the_smallest_table_and_refuse_what_none_holds():
         both.project(("a", "c"))
     with pytest.raises(SchemaError, match="does not fit"):
         Marginals(Domain({"a": 3}), (one,))
+
+
+NETWORK = Selection(
+    (("sex", "age in 2"),),
+    Network((Family("age", ()), Family("sex", ("age in 2",))), (Level("age", (0, 0, 1)),)),
+    (1.0,),
+)
+CHAIN = Selection((("a", "b"), ("c",)), Chain((("a",), ("c",)), (None,), (None,)))
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [Selection(()), Selection((("a",), ()), weights=(1.0, 2.5)), NETWORK, CHAIN,
+     Selection((*NETWORK.cliques, *CHAIN.cliques), Apart((("sex", "age"), ("a", "b", "c")), (NETWORK, CHAIN)))],
+    ids=["none", "weights", "network", "chain", "apart"],
+)  # fmt: skip
+def test_a_selection_survives_json(selection):
+    assert Selection.from_dict(json.loads(json.dumps(selection.to_dict()))) == selection
+
+
+def test_a_selection_knows_the_levels_of_all_its_groups():
+    level = Level("age", (0, 0, 1))
+    assert NETWORK.levels == (level,)
+    assert Selection((), Apart((("a",), ("age",)), (CHAIN, NETWORK))).levels == (level,)
+    assert CHAIN.levels == Selection(()).levels == ()
+
+
+def test_a_structure_that_is_not_known_is_refused():
+    record = NETWORK.to_dict() | {"structure": {"kind": "web"}}
+    with pytest.raises(SchemaError, match="kind 'web' is unknown; it is chain, network or apart"):
+        Selection.from_dict(record)
+
+
+def test_a_measurement_keeps_what_paid_for_it_when_its_axes_are_ordered():
+    one = Measurement(Marginal(Domain({"b": 3, "a": 2}), np.arange(6).reshape(3, 2)), 2.0, event=4)
+    ordered = one.ordered(DOMAIN)
+    assert ordered.clique == ("a", "b")
+    assert ordered.marginal.counts.tolist() == [[0, 2, 4], [1, 3, 5]]
+    assert (ordered.variance, ordered.event) == (2.0, 4)
+    assert ordered.ordered(DOMAIN) is ordered

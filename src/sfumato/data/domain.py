@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from sfumato.errors import ModelTooLarge, SchemaError
@@ -38,11 +39,15 @@ class Domain:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "shape", tuple(int(size) for _, size in items))
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
     def __getitem__(self, name: str) -> int:
         return self.shape[self.index(name)]
 
     def __contains__(self, name: str) -> bool:
-        return name in self.names
+        return name in self._places
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
@@ -60,8 +65,8 @@ class Domain:
     def index(self, name: str) -> int:
         """Position of a column; a name that is not there is an error that lists what is."""
         try:
-            return self.names.index(name)
-        except ValueError:
+            return self._places[name]
+        except KeyError:
             raise SchemaError(f"column {name!r} is not in the table; it has {', '.join(self.names)}") from None
 
     def project(self, names: Iterable[str]) -> Domain:

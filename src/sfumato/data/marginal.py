@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.domain import Clique, Domain
 from sfumato.errors import SchemaError
+
+if TYPE_CHECKING:
+    from sfumato.data.coding import Coding
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +63,19 @@ class Marginal:
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """A noisy marginal that knows the variance of the noise in each of its cells."""
+    """A noisy marginal.
+
+    Args:
+        marginal: the noisy counts.
+        variance: of the noise in each cell.
+        coding: the codes that it is in; None for tables that were computed from others.
+        event: the number of the event in the ledger that paid for it; None likewise.
+    """
 
     marginal: Marginal
     variance: float
+    coding: Coding | None = None
+    event: int | None = None
 
     def __post_init__(self) -> None:
         if not self.variance > 0:
@@ -86,7 +98,7 @@ class Measurement:
     def ordered(self, domain: Domain) -> Measurement:
         """The same table with its axes in the order of a domain."""
         clique = domain.canonical(self.clique)
-        return self if clique == self.clique else Measurement(self.marginal.project(clique), self.variance)
+        return self if clique == self.clique else replace(self, marginal=self.marginal.project(clique))
 
 
 class Projectable(Protocol):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.coding import Coding, Merge
 from sfumato.data.domain import Domain
-from sfumato.data.marginal import Marginal, Measurement
-from sfumato.data.records import Records
+from sfumato.data.marginal import Measurement
+from sfumato.data.records import Codes, Records, code_type
 from sfumato.errors import SchemaError
 
 
@@ -47,37 +49,31 @@ class Recoding:
     fine: Domain
     mergings: tuple[Merging, ...]
 
-    @property
+    @classmethod
+    def identity(cls, fine: Domain) -> Recoding:
+        """Nothing is merged."""
+        return cls(fine, tuple(map(Merging.identity, fine.shape)))
+
+    @cached_property
     def domain(self) -> Domain:
         """The domain of the coarse codes."""
         return Domain([(name, merging.size) for name, merging in zip(self.fine.names, self.mergings, strict=True)])
 
-    def encode(self, records: Records) -> Records:
-        """Coarse codes of fine records."""
-        return Records(self.domain, [m.to[codes] for m, codes in zip(self.mergings, records.columns, strict=True)])
+    @property
+    def step(self) -> Merge:
+        """What a holder has to know of this: which codes become one, and nothing of how to split them again."""
+        changed = zip(self.fine.names, self.mergings, strict=True)
+        return Merge(tuple((name, tuple(one.to.tolist())) for name, one in changed if one.size < len(one.to)))
 
     def decode(self, records: Records, rng: np.random.Generator) -> Records:
         """Fine codes of coarse records: a merged code becomes one of its parts, in proportion to their weights."""
-        columns = []
-        for merging, codes in zip(self.mergings, records.columns, strict=True):
-            order = np.argsort(merging.to, kind="stable")
-            mass = np.bincount(merging.to, merging.weight, merging.size)
-            steps = np.cumsum((merging.weight / mass[merging.to])[order])
-            base = np.arange(merging.size)
-            # Every coarse code owns one unit of the line; round-off must not push a draw into its neighbour's unit.
-            draws = np.minimum(base[codes] + rng.random(len(codes)), np.nextafter(base + 1, 0)[codes])
-            columns.append(order[np.searchsorted(steps, draws, side="right").clip(max=len(order) - 1)])
-        return Records(self.fine, columns)
+        pairs = zip(self.mergings, records.columns, strict=True)
+        return Records(self.fine, (_split(merging, codes, rng) for merging, codes in pairs))
 
     def merge(self, measurement: Measurement) -> Measurement:
         """The measurement of the same columns in coarse codes; cells that absorb others keep the stated variance."""
-        counts = np.asarray(measurement.marginal.counts, dtype=np.float64)
-        for axis, name in enumerate(measurement.clique):
-            merging = self.mergings[self.fine.index(name)]
-            merged = np.zeros((merging.size, *np.moveaxis(counts, axis, 0).shape[1:]))
-            np.add.at(merged, merging.to, np.moveaxis(counts, axis, 0))
-            counts = np.moveaxis(merged, 0, axis)
-        return Measurement(Marginal(self.domain.project(measurement.clique), counts), measurement.variance)
+        coding = Coding(self.fine).then(self.step)
+        return Measurement(coding.apply(measurement.marginal), measurement.variance, coding, measurement.event)
 
     def coarsen(self, name: str, level: NDArray[np.int64]) -> NDArray[np.int64]:
         """A coarser version of a column, from its codes to its merged codes: that of the heaviest part of each."""
@@ -108,3 +104,22 @@ class Recoding:
                 raise SchemaError(f"column {name!r} has {size} codes, but its merging speaks of {len(merging.to)}")
             mergings.append(merging)
         return cls(fine, tuple(mergings))
+
+
+def _split(merging: Merging, codes: Codes, rng: np.random.Generator) -> NDArray[np.integer]:
+    """Fine codes of coarse ones. A coarse code that stands for one fine code needs no draw."""
+    by_weight = np.argsort(merging.weight, kind="stable")
+    heaviest = np.empty(merging.size, dtype=code_type(len(merging.to)))
+    heaviest[merging.to[by_weight]] = by_weight  # the last one written is the heaviest
+    fine: NDArray[np.integer] = heaviest[codes]
+    several = np.bincount(merging.to, merging.weight > 0, merging.size) > 1
+    rows = np.flatnonzero(several[codes])
+    if len(rows):
+        order = np.argsort(merging.to, kind="stable")
+        mass = np.bincount(merging.to, merging.weight, merging.size)
+        steps = np.cumsum((merging.weight / mass[merging.to])[order])
+        base = codes[rows].astype(np.float64)
+        # Every coarse code owns one unit of the line; round-off must not push a draw into its neighbour's unit.
+        draws = np.minimum(base + rng.random(len(rows)), np.nextafter(base + 1, 0))
+        fine[rows] = order[np.searchsorted(steps, draws, side="right").clip(max=len(order) - 1)]
+    return fine

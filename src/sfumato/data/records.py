@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import kernels
+from sfumato.data.coding import Coding
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.errors import SchemaError
@@ -30,20 +33,11 @@ class Records:
     domain: Domain
     columns: tuple[Codes, ...]
 
-    def __init__(self, domain: Domain, columns: Sequence[NDArray[np.integer]]):
-        if len(columns) != len(domain):
-            raise SchemaError(f"{len(columns)} columns of codes were given; {domain!r} wants {len(domain)}")
-        if len({len(column) for column in columns}) > 1:
+    def __init__(self, domain: Domain, columns: Iterable[NDArray[np.integer]]):
+        # Columns may come one by one: the wide codes of all of them at once would need eight times the memory.
+        stored = [_narrow(name, size, column) for (name, size), column in _paired(domain, columns)]
+        if len({len(column) for column in stored}) > 1:
             raise SchemaError("columns of codes have different lengths; all rows must be complete")
-        stored = []
-        for (name, size), column in zip(domain.items(), columns, strict=True):
-            if column.dtype.kind not in "iu" or column.ndim != 1:
-                raise SchemaError(f"codes of column {name!r} must be a vector of integers")
-            if len(column) and (int(column.min()) < 0 or int(column.max()) >= size):
-                raise SchemaError(f"codes of column {name!r} must lie in 0 … {size - 1}")
-            codes = np.array(column, dtype=code_type(size), order="C")
-            codes.flags.writeable = False
-            stored.append(codes)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "columns", tuple(stored))
 
@@ -55,7 +49,7 @@ class Records:
 
     def take(self, rows: NDArray[np.integer]) -> Records:
         """The rows at these positions, in this order."""
-        return Records(self.domain, [column[rows] for column in self.columns])
+        return Records(self.domain, (column[rows] for column in self.columns))
 
     def project(self, names: Iterable[str]) -> Marginal:
         """Exact counts over `names`. On private records only a holder may call this."""
@@ -68,3 +62,31 @@ class Records:
     def __repr__(self) -> str:
         # The number of rows is private when the records are: never print it.
         return f"Records({self.domain!r})"
+
+
+def _paired(
+    domain: Domain, columns: Iterable[NDArray[np.integer]]
+) -> Iterator[tuple[tuple[str, int], NDArray[np.integer]]]:
+    for item, column in zip_longest(domain.items(), columns):
+        if item is None or column is None:
+            raise SchemaError(f"too many or too few columns of codes were given; {domain!r} wants {len(domain)}")
+        yield item, column
+
+
+def _narrow(name: str, size: int, column: NDArray[np.integer]) -> Codes:
+    """Codes of one column in the smallest type, checked and not to be changed any more."""
+    if column.dtype.kind not in "iu" or column.ndim != 1:
+        raise SchemaError(f"codes of column {name!r} must be a vector of integers")
+    if len(column) and (int(column.min()) < 0 or int(column.max()) >= size):
+        raise SchemaError(f"codes of column {name!r} must lie in 0 … {size - 1}")
+    codes = np.array(column, dtype=code_type(size), order="C")
+    codes.flags.writeable = False
+    return cast(Codes, codes)
+
+
+def coded(records: Records, coding: Coding) -> Records:
+    """Rows in the codes of a coding whose base they are in."""
+    sources = map(coding.lookup, coding.domain)
+    return Records(
+        coding.domain, (records[name] if lookup is None else lookup[records[name]] for name, lookup in sources)
+    )

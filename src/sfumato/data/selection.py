@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.data.coding import Level
 from sfumato.data.domain import Clique
-from sfumato.data.levels import Level
 from sfumato.errors import SchemaError
 
 

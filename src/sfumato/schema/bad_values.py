@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sfumato.data.columns import Boolean, Categorical, Column
-from sfumato.data.fields import BadValue
+from sfumato.schema.columns import Boolean, Categorical, Column
+from sfumato.schema.fields import BadValue
 
 
 def bad_value_problems(columns: Sequence[Column], default: BadValue) -> Iterator[str]:

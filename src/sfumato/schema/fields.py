@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
+from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -59,7 +60,23 @@ Day = Annotated[date, BeforeValidator(_iso_date)]
 Moment = Annotated[datetime, BeforeValidator(_iso_datetime), WithJsonSchema({"type": "string"})]
 Bins = Annotated[int, Strict(), Field(ge=1, le=1_000_000)]
 Outside = Literal["refuse", "clip"]
-DomainFrom = Literal["declared", "observed"]
+
+
+class DomainSource(StrEnum):
+    """Where a column's domain comes from. All but `observed` were known before anybody looked at the rows."""
+
+    DECLARED = "declared"
+    CODEBOOK = "codebook"
+    KNOWN = "known"
+    OBSERVED = "observed"
+
+
+def _source(value: Any) -> Any:
+    """The first word decides, however it is written: a remark may follow it, as in "observed, rounded outward"."""
+    return re.split(r"[^a-z]", value.strip().lower(), maxsplit=1)[0] if isinstance(value, str) else value
+
+
+DomainFrom = Annotated[DomainSource, BeforeValidator(_source)]
 BadValue = Literal["missing", "other", "clip", "refuse"]
 """What becomes of a value that the schema does not allow: see `bad_values`."""
 

@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, Strict
 
-from sfumato.data.bins import RealBins, TickBins
-from sfumato.data.declare import ColumnBase
-from sfumato.data.dtypes import decimal_problems, label_problems, moment_problems, range_problems, truth_problems
-from sfumato.data.fields import (
+from sfumato.schema.bins import RealBins, TickBins
+from sfumato.schema.column_base import ColumnBase
+from sfumato.schema.dtypes import decimal_problems, label_problems, moment_problems, range_problems, truth_problems
+from sfumato.schema.fields import (
     Bins,
     Day,
     Flag,
@@ -30,7 +30,7 @@ from sfumato.data.fields import (
     decimal_of,
     repetition,
 )
-from sfumato.data.periods import DateGranularity, Granularity, moment_of, period_of, seconds_of, start_of
+from sfumato.schema.periods import DateGranularity, Granularity, moment_of, period_of, seconds_of, start_of
 
 
 class Categorical(ColumnBase):

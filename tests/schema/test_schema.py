@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import sfumato.data.schema
-from sfumato.data.columns import Categorical, Integer
-from sfumato.data.schema import Schema
+import sfumato.schema.schema
 from sfumato.errors import SchemaError
+from sfumato.schema.columns import Categorical, Integer
+from sfumato.schema.schema import Schema
 
 FULL = {
     "name": "visits",
@@ -347,11 +347,37 @@ def test_an_unknown_key_is_answered_with_those_of_its_type():
         ({"label": "y"}, "key 'label' is 'y', which is not a column; give one of x"),
         ({"neighbours": "both"}, "key 'neighbours' is 'both'; give 'add-remove' or 'replace-one'"),
         ({"unit": {"rows": 0}}, "key 'unit.rows' is 0; give a number that is at least 1"),
-        ({"unit": {"row": 1}}, "key 'unit.row' is unknown; the keys of 'unit' are rows, column"),
+        ({"unit": {"row": 1}}, "key 'unit.row' is unknown; the keys of 'unit' are rows, column, keep, order_by"),
         (
             {"unit": {"column": "x"}},
             "key 'unit.column' is 'x', which is also declared in 'columns'; "
             "a person identifier is never synthesised, so remove that column",
+        ),
+        (
+            {"unit": {"column": "id", "keep": "first"}},
+            "key 'unit' is {'column': 'id', 'keep': 'first'}; 'keep' first or latest needs 'order_by', and no other "
+            "does; give both or neither",
+        ),
+        (
+            {"unit": {"column": "id", "order_by": "x"}},
+            "key 'unit' is {'column': 'id', 'order_by': 'x'}; 'keep' first or latest needs 'order_by', and no other "
+            "does; give both or neither",
+        ),
+        (
+            {"unit": {"keep": "latest", "order_by": "x"}},
+            "key 'unit' is {'keep': 'latest', 'order_by': 'x'}; 'keep' needs 'column', which tells whose rows they are",
+        ),
+        (
+            {"unit": {"column": "id", "keep": "latest", "order_by": "y"}},
+            "key 'unit.order_by' is 'y', not a column; give one of x",
+        ),
+        (
+            {"unit": {"column": "id", "keep": "latest", "order_by": "x"}},
+            "key 'unit.order_by' is 'x', which has no order; give a date or a number",
+        ),
+        (
+            {"unit": {"column": "id", "keep": "any"}},
+            "key 'unit.keep' is 'any'; give 'random', 'first' or 'latest'",
         ),
         ({"columns": []}, "key 'columns' is []; give a longer list, with 1 or more in it"),
         (
@@ -363,16 +389,6 @@ def test_an_unknown_key_is_answered_with_those_of_its_type():
             "column number 1: key 'name' is missing; a boolean column needs it",
         ),
         ({"name": ""}, "key 'name' is ''; give a text that is not empty"),
-        (
-            {"rows": 48842},
-            "key 'rows' would publish the number of rows, which is private; remove it. "
-            "A public guess may be given as 'rows_guess', for example 50000",
-        ),
-        (
-            {"splits": {"train": [0, 800]}},
-            "key 'splits' would publish the number of rows, which is private; remove it. "
-            "A public guess may be given as 'rows_guess', for example 50000",
-        ),
         (
             {"rows_guess": 48842},
             "key 'rows_guess' is 48842, and the number of rows is private; "
@@ -386,6 +402,45 @@ def test_an_unknown_key_is_answered_with_those_of_its_type():
 )
 def test_a_wrong_table_is_refused_by_key(keys, message):
     assert refusal({**one(type="boolean"), **keys}) == message
+
+
+@pytest.mark.parametrize(
+    "private", [{"rows": 48842}, {"splits": {"train": [0, 800]}}, {"rows": "lots", "splits": None}]
+)
+def test_the_number_of_rows_that_a_file_has_for_its_owner_goes_nowhere(private):
+    keys = one(type="boolean")
+    schema = Schema.parse(keys | private)
+    assert schema == Schema.parse(keys)
+    assert schema.to_dict() == Schema.parse(keys).to_dict()
+    assert not any(str(value) in repr(schema) for value in private.values() if value)
+
+
+@pytest.mark.parametrize(
+    ("word", "source"),
+    [
+        ("declared", "declared"),
+        ("codebook", "codebook"),
+        ("codebook: UCI, 1996", "codebook"),
+        ("known", "known"),
+        ("observed", "observed"),
+        ("Observed", "observed"),
+        (" observed", "observed"),
+        ("OBSERVED, rounded outward", "observed"),
+        ("observed/declared", "observed"),
+    ],
+)
+def test_the_first_word_says_where_a_domain_comes_from(word, source):
+    schema = Schema.parse(one(type="boolean", domain_from=word))
+    assert schema["x"].domain_from == source
+    assert schema.observed == (("x",) if source == "observed" else ())
+    assert Schema.parse(json.loads(json.dumps(schema.to_dict()))) == schema
+
+
+@pytest.mark.parametrize("word", ["seen in the data", "", "not observed", "declaredobserved", "0bserved", 1, None, []])
+def test_any_other_word_about_a_domain_is_refused(word):
+    message = refusal(one(type="boolean", domain_from=word))
+    assert "key 'domain_from' is" in message
+    assert message.endswith("give 'declared', 'codebook', 'known' or 'observed'")
 
 
 def test_several_problems_come_one_per_line_and_are_cut_short():
@@ -428,9 +483,9 @@ def test_default_bins_of_dates_are_periods_until_there_are_many():
 
 
 def test_the_published_json_schema_is_up_to_date():
-    published = Path(sfumato.data.schema.__file__).with_name("schema.schema.json")
+    published = Path(sfumato.schema.schema.__file__).with_name("schema.schema.json")
     wanted = json.dumps(Schema.json_schema(), indent=1) + "\n"
-    assert published.read_text(encoding="utf-8") == wanted, "write Schema.json_schema() to data/schema.schema.json"
+    assert published.read_text(encoding="utf-8") == wanted, "write Schema.json_schema() to schema/schema.schema.json"
 
 
 def test_the_example_of_the_documentation_is_a_schema():
@@ -442,5 +497,5 @@ def test_the_example_of_the_documentation_is_a_schema():
 def test_the_documentation_names_every_key():
     page = (Path(__file__).parents[2] / "docs" / "schema.md").read_text(encoding="utf-8")
     kinds = Schema.json_schema()["$defs"].values()
-    keys = {key for kind in kinds for key in kind["properties"]} | set(Schema.model_fields)
+    keys = {key for kind in kinds for key in kind.get("properties", ())} | set(Schema.model_fields)
     assert [key for key in sorted(keys) if f"`{key}`" not in page] == []

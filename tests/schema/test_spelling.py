@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.data.spelling import EXACT, is_plain, plain_number, spelled_decimal, spelled_float, spelled_integer
+from sfumato.schema.spelling import EXACT, is_plain, plain_number, spelled_decimal, spelled_float, spelled_integer
 
 below = st.integers(1 - EXACT, EXACT - 1)
 

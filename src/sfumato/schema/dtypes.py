@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field, Strict
 
-from sfumato.data.spelling import EXACT, is_plain
+from sfumato.schema.spelling import EXACT, is_plain
 
 INTEGERS = {f"int{bits}": 2 ** (bits - 1) for bits in (8, 16, 32, 64)}
 """Types of whole numbers; each holds what is not below minus this number and below it."""

@@ -2,9 +2,9 @@
 
 import pytest
 
-from sfumato.data.evidence import allowed_codes
-from sfumato.data.schema import Schema
 from sfumato.errors import SchemaError
+from sfumato.schema.conditions import allowed_codes
+from sfumato.schema.schema import Schema
 
 SCHEMA = Schema.parse(
     {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from sfumato.data.columns import Column, size_of
-from sfumato.data.deriving import derived_problems, level_problems
-from sfumato.data.engineering import MissingPattern, Recode, Together
+from sfumato.schema.columns import Column, size_of
+from sfumato.schema.derived import derived_problems, level_problems
+from sfumato.schema.features import MissingPattern, Recode, Together
 
 MOST_COMBINATIONS = 1_000_000
 """A recoded attribute may have at most this many codes, since its table is measured."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.columns import Boolean, Categorical, Column, Integer, Number, size_of
-from sfumato.data.engineering import Level
-from sfumato.data.fields import decimal_of
+from sfumato.schema.columns import Boolean, Categorical, Column, Integer, Number, size_of
+from sfumato.schema.features import Level
+from sfumato.schema.fields import decimal_of
 
 
 def derived_codes(column: Column, origin: Column) -> NDArray[np.int64]:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.draft import draft
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
+from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.draft import draft
+from sfumato.schema.schema import Schema
 
 
 def drafted(values):

@@ -13,8 +13,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.fields import LARGEST, NUMBER
-from sfumato.data.schema import Schema
+from sfumato.schema.fields import LARGEST, NUMBER
+from sfumato.schema.schema import Schema
 
 if TYPE_CHECKING:  # a draft asks an Arrow table for its distinct values and needs nothing else of Arrow
     import pyarrow as pa

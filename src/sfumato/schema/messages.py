@@ -8,8 +8,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from sfumato.data.columns import Column
-from sfumato.data.declare import Unit
+from sfumato.schema.column_base import Unit
+from sfumato.schema.columns import Column
 
 _SHOWN = 5
 _KINDS: dict[str, type[BaseModel]] = {
@@ -26,6 +26,7 @@ _WANTED = {
     "model_type": "a mapping of keys",
     "model_attributes_type": "a mapping of keys",
     "literal_error": "{expected}",
+    "enum": "{expected}",
     "greater_than_equal": "a number that is at least {ge}",
     "less_than_equal": "a number that is at most {le}",
     "too_short": "a longer list, with {min_length} or more in it",

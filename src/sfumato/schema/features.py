@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
-from sfumato.data.fields import Name, Real, Text, complaint, repetition
+from sfumato.schema.fields import Name, Real, Text, complaint, repetition
 
 Names = Annotated[tuple[Name, ...], Field(min_length=2)]
 

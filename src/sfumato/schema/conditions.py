@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number, size_of
-from sfumato.data.schema import Schema
 from sfumato.errors import SchemaError
+from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number, size_of
+from sfumato.schema.schema import Schema
 
 Codes = NDArray[np.int64]
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_serializer, model_validator
 
-from sfumato.data.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
-from sfumato.data.fields import Name, complaint
-from sfumato.data.periods import seconds_of
+from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
+from sfumato.schema.fields import Name, complaint
+from sfumato.schema.periods import seconds_of
 
 Value = str | bool | int | float | None
 """A value as a schema file writes it: a text, a number, true or false, or null for a missing value."""

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
-from sfumato.data.dtypes import DtypeName, name_problems
-from sfumato.data.engineering import Compress, Derived, Level
-from sfumato.data.fields import BadValue, DomainFrom, Flag, Name, Text, complaint, repetition
+from sfumato.schema.dtypes import DtypeName, name_problems
+from sfumato.schema.features import Compress, Derived, Level
+from sfumato.schema.fields import BadValue, DomainFrom, DomainSource, Flag, Name, Text, complaint, repetition
 
 
 class Unit(BaseModel):
-    """Whom privacy protects: a person who owns at most `rows` rows, told apart by the identifier `column`."""
+    """Whom privacy protects: a person who owns at most `rows` rows, told apart by the identifier `column`.
+
+    Of a person with more rows, `keep` says which are counted: a random choice, or the first or latest by `order_by`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     rows: Annotated[int, Strict(), Field(ge=1)] = 1
     column: Name | None = None
+    keep: Literal["random", "first", "latest"] = "random"
+    order_by: Name | None = None
+
+    @model_validator(mode="after")
+    def _refuse_problems(self) -> Self:
+        if (self.keep == "random") != (self.order_by is None):
+            raise complaint("'keep' first or latest needs 'order_by', and no other does; give both or neither")
+        if self.order_by is not None and self.column is None:
+            raise complaint("'keep' needs 'column', which tells whose rows they are")
+        return self
 
 
 class ColumnBase(BaseModel):
@@ -32,7 +45,7 @@ class ColumnBase(BaseModel):
     null_values: tuple[Text, ...] = ()
     on_bad_value: BadValue | None = None
     dtype: DtypeName | None = None
-    domain_from: DomainFrom = "declared"
+    domain_from: DomainFrom = DomainSource.DECLARED
     note: Text | None = None
     binned_from: dict[str, Any] | None = None
     compress: Compress | None = None

@@ -10,7 +10,7 @@ import re
 from decimal import Decimal
 from math import isinf
 
-from sfumato.data.fields import decimal_of
+from sfumato.schema.fields import decimal_of
 
 EXACT = 2**53
 """Whole numbers below this size are the same in integers and in floats; above it, floats merge neighbours."""

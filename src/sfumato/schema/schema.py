@@ -10,16 +10,16 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
-from sfumato.data.arranging import arrangement_problems
-from sfumato.data.bad_values import bad_value_problems
-from sfumato.data.columns import Column
-from sfumato.data.declare import Unit
-from sfumato.data.engineering import MissingPattern, Recode, Together
-from sfumato.data.expansion import MOST, expanded_size
-from sfumato.data.fields import BadValue, Flag, Name, Text, complaint
-from sfumato.data.problems import explain
-from sfumato.data.rules import Rule, rule_problems
 from sfumato.errors import SchemaError
+from sfumato.schema.bad_values import bad_value_problems
+from sfumato.schema.column_base import Unit
+from sfumato.schema.columns import Column
+from sfumato.schema.cross_checks import arrangement_problems
+from sfumato.schema.expansion import MOST, expanded_size
+from sfumato.schema.features import MissingPattern, Recode, Together
+from sfumato.schema.fields import BadValue, DomainSource, Flag, Name, Text, complaint
+from sfumato.schema.messages import explain
+from sfumato.schema.rules import Rule, rule_problems
 
 __all__ = ["Schema", "Unit"]
 
@@ -84,14 +84,11 @@ class Schema(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_counts(cls, keys: Any) -> Any:
-        for key in ("rows", "splits"):
-            if isinstance(keys, Mapping) and key in keys:
-                raise complaint(
-                    f"key {key!r} would publish the number of rows, which is private; remove it. "
-                    "A public guess may be given as 'rows_guess', for example 50000"
-                )
-        return keys
+    def _forget_counts(cls, keys: Any) -> Any:
+        """Files may say how many rows there are, for their owner. It is private, so it stays in the file."""
+        if not isinstance(keys, Mapping):
+            return keys
+        return {key: value for key, value in keys.items() if key not in ("rows", "splits")}
 
     @model_validator(mode="after")
     def _refuse_problems(self) -> Self:
@@ -106,6 +103,11 @@ class Schema(BaseModel):
                 yield f"column {name!r}: key 'name' is given to several columns; each name may occur once"
         if self.label is not None and self.label not in names:
             yield f"key 'label' is {self.label!r}, which is not a column; give one of {', '.join(names)}"
+        if self.unit.order_by is not None and self.unit.order_by not in names:
+            yield f"key 'unit.order_by' is {self.unit.order_by!r}, not a column; give one of {', '.join(names)}"
+        for column in self.columns:
+            if column.name == self.unit.order_by and not column.is_ordered:
+                yield f"key 'unit.order_by' is {column.name!r}, which has no order; give a date or a number"
         if self.unit.column in names:
             yield (
                 f"key 'unit.column' is {self.unit.column!r}, which is also declared in 'columns'; "
@@ -139,7 +141,7 @@ class Schema(BaseModel):
     @property
     def observed(self) -> tuple[str, ...]:
         """The columns whose domain was taken from the data, by their own account."""
-        return tuple(column.name for column in self.columns if column.domain_from == "observed")
+        return tuple(column.name for column in self.columns if column.domain_from is DomainSource.OBSERVED)
 
     def policy(self, column: Column) -> BadValue:
         """What becomes of a bad value of a column: what the column says, or else what the table says."""
