@@ -3,10 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers_holders import holder_of
 from sfumato.data.domain import Domain
-from sfumato.data.engineering import Compress
 from sfumato.data.marginal import Marginal, Measurement
-from sfumato.encode.rare_values import merge_rare
+from sfumato.data.records import Records
+from sfumato.encode.rare_values import RareValues, merge_rare
+from sfumato.privacy.budget import ZCDP, PureDP
+from sfumato.schema.features import Compress
+from sfumato.schema.schema import Schema
 
 
 def merged(counts, sigma=10.0, ordered=0):
@@ -70,18 +74,13 @@ def test_every_merging_is_a_partition_with_weights(counts, ordered, sigma):
             assert np.ptp(members) == len(members) - 1 or silent.any()  # contiguous
 
 
-def test_one_way_noise_is_shared_by_size():
-    from sfumato.data.records import Records
-    from sfumato.data.schema import Schema
-    from sfumato.encode.rare_values import RareValues
-    from sfumato.privacy.budget import ZCDP
-    from sfumato.privacy.holder import LocalHolder, Neighbours
-    from sfumato.privacy.ledger import Ledger
-
+@pytest.mark.parametrize(("budget", "shares"), [(ZCDP(1), [1 / 5, 4 / 5]), (PureDP(1), [1 / 3, 2 / 3])])
+def test_one_way_noise_is_shared_by_size(budget, shares):
     domain = Domain({"a": 8, "b": 64})
     kinds = [{"name": n, "type": "categorical", "categories": [str(i) for i in range(k)]} for n, k in domain.items()]
-    ledger = Ledger(ZCDP(1), "test")
-    holder = LocalHolder(Records(domain, [np.zeros(5, int)] * 2), Neighbours(), ledger)
-    RareValues(sigmas=3.0)(holder, Schema.parse({"name": "t", "columns": kinds}), ledger.budget.total)
-    costs = [float(ledger.budget.cost(event)) for _, event in ledger.statement().entries]
-    assert costs == pytest.approx([1 / 5, 4 / 5], rel=1e-6)  # 8^(2/3) : 64^(2/3) = 4 : 16
+    holder, ledger = holder_of(Records(domain, [np.zeros(5, int)] * 2), budget)
+    encoded = RareValues(sigmas=3.0)(holder, Schema.parse({"name": "t", "columns": kinds}), budget.total)
+    costs = [float(event.cost(budget.notion)) for _, event in ledger.statement().entries]
+    assert costs == pytest.approx(shares, rel=1e-6)  # 8^(2/3) : 64^(2/3) = 4 : 16, and 8^(1/3) : 64^(1/3) = 2 : 4
+    assert [table.clique for table in encoded.tables] == [("a",), ("b",)]  # what was paid for is handed on
+    assert [table.event for table in encoded.tables] == [0, 1]

@@ -18,12 +18,15 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as parquet
 
-from sfumato.data.columns import Boolean, Categorical
-from sfumato.data.schema import Schema
 from sfumato.errors import DataError
-from sfumato.tables.lines import Lines, first_line, read_lines
+from sfumato.schema.columns import Boolean, Categorical
+from sfumato.schema.schema import Schema
+from sfumato.tables.lines import Lines, first_line
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+
+ROWS_AT_ONCE = 1 << 18
+"""Rows of one part of a table: few enough to need little memory, many enough to hide the cost of a call."""
 
 _FAILURES = (pa.ArrowException, OSError, EOFError, csv.Error, zlib.error, UnicodeDecodeError)
 
@@ -51,9 +54,16 @@ def check_names(names: Sequence[str], owner: str) -> None:
 
 
 def read_file(path: Path, schema: Schema | None) -> pa.Table:
-    """A table from a file; text columns of a text file, none of them null.
+    """A table from a file; text columns of a text file, none of them null."""
+    parts = list(read_file_parts(path, schema))
+    return pa.concat_tables(parts)
 
-    With a schema, a line of a text file is a row, unless the schema declares a value with a line break in it.
+
+def read_file_parts(path: Path, schema: Schema | None) -> Iterator[pa.Table]:
+    """A table from a file, part by part; text columns of a text file, none of them null.
+
+    With a schema, a line of a text file is a row, unless the schema declares a value with a line break in it. There is
+    always a part, if only an empty one.
     """
     ending = ending_of(path)
     if path.is_dir():
@@ -61,21 +71,31 @@ def read_file(path: Path, schema: Schema | None) -> pa.Table:
     if not path.is_file():
         raise DataError(f"file {str(path)!r} does not exist; check the path")
     if ending == ".parquet":
-        return _guarded(path, lambda: parquet.ParquetFile(path).read())
+        yield from _read_parquet(path)
+        return
     by_line = schema is not None and not any("\n" in text or "\r" in text for text in _declared_texts(schema))
     names = _guarded(path, lambda: _header(path, ending, by_line))
     if names is None:
         raise DataError(f"file {str(path)!r} is empty; give a file whose first line names the columns")
     check_names(names, f"the header of file {str(path)!r}")
     if schema is not None and by_line:
-        return _read_lines(path, ending, names, schema)
+        yield from _read_lines(path, ending, names, schema)
+        return
     if schema is not None and schema.on_bad_value != "refuse":
         raise DataError(
             f"file {str(path)!r} is a text file, and the schema declares a value with a line break. In such a file one "
             "quote too many hides the lines that follow; if none may be refused, one row could change others. "
             "Give a Parquet file, or set 'on_bad_value' to 'refuse'"
         )
-    return _guarded(path, lambda: _read_quoted(path, ending, names))
+    yield _guarded(path, lambda: _read_quoted(path, ending, names))
+
+
+def _read_parquet(path: Path) -> Iterator[pa.Table]:
+    file = _guarded(path, lambda: parquet.ParquetFile(path))
+    yield file.schema_arrow.empty_table()
+    batches = file.iter_batches(ROWS_AT_ONCE)
+    while (batch := _guarded(path, lambda: next(batches, None))) is not None:
+        yield pa.Table.from_batches([batch])
 
 
 def _guarded(path: Path, read: Callable[[], Any]) -> Any:
@@ -122,14 +142,13 @@ def _header(path: Path, ending: str, by_line: bool) -> list[str] | None:
         return next(filter(None, csv.reader(lines, delimiter=delimiter_of(ending), strict=by_line)), None)
 
 
-def _read_lines(path: Path, ending: str, names: list[str], schema: Schema) -> pa.Table:
-    """A text file, one row a line."""
-
-    def read() -> Lines:
-        with _opened(path, ending) as file:
-            return read_lines(file, names, delimiter_of(ending))
-
-    lines: Lines = _guarded(path, read)
+def _read_lines(path: Path, ending: str, names: list[str], schema: Schema) -> Iterator[pa.Table]:
+    """A text file, one row a line. What is wrong with lines is said at the end, the same wherever they are."""
+    with _guarded(path, lambda: _opened(path, ending)) as file:
+        lines = Lines(names, delimiter_of(ending))
+        parts = lines.read(file)
+        while (part := _guarded(path, lambda: next(parts, None))) is not None:
+            yield part
     if lines.malformed and schema.on_bad_value == "refuse":
         raise DataError(
             f"file {str(path)!r} has a line with more or fewer fields than its header, or with quotes that do not "
@@ -139,7 +158,6 @@ def _read_lines(path: Path, ending: str, names: list[str], schema: Schema) -> pa
     policies = {column.name: schema.policy(column) for column in schema.columns}
     if any(policies.get(name, schema.on_bad_value) == "refuse" for name in lines.broken):
         raise DataError(f"file {str(path)!r} is not UTF-8; save it in that encoding")
-    return lines.table
 
 
 def _read_quoted(path: Path, ending: str, names: list[str]) -> pa.Table:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.data.columns import Boolean, Categorical, Column
-from sfumato.data.dtypes import decimal_digits
-from sfumato.data.schema import Schema
+from sfumato.schema.columns import Boolean, Categorical, Column
+from sfumato.schema.dtypes import decimal_digits
+from sfumato.schema.schema import Schema
 from sfumato.tables.texts import as_text
 
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from sfumato.data.raw import unicode_text
+from sfumato.tables.raw import unicode_text
 
-_BLOCK = 1 << 21
+_BLOCK = 1 << 23
 _LONGEST = 1 << 24
 """A line of more bytes is malformed: no declared value is as long."""
 _MARK = b"\xef\xbb\xbf"
@@ -28,36 +27,6 @@ def first_line(file: IO[bytes]) -> bytes | None:
     """The first line of a file that is not empty; None if there is none."""
     parts = (part for line in file for part in line.removeprefix(_MARK).splitlines())
     return next(filter(None, parts), None)
-
-
-@dataclass(frozen=True)
-class Lines:
-    """The lines of a file after its first, as columns of text.
-
-    Args:
-        table: the rows, without malformed lines; bytes that are not UTF-8 are U+FFFD, value by value.
-        malformed: whether there were malformed lines.
-        broken: the columns with bytes that are not UTF-8.
-    """
-
-    table: pa.Table
-    malformed: bool
-    broken: frozenset[str]
-
-
-def read_lines(file: IO[bytes], names: Sequence[str], delimiter: str) -> Lines:
-    """Read all lines but the first that is not empty."""
-    reader = _Reader(names, delimiter)
-    blocks = _blocks(file)
-    for block in blocks:
-        rest = re.sub(rb"\A[\r\n]*[^\r\n]+", b"", block)
-        if rest != block:
-            reader.parse(rest)
-            break
-    for block in blocks:
-        reader.parse(block)
-    empty = pa.table({name: pa.array([], pa.large_string()) for name in names})
-    return Lines(pa.concat_tables([empty, *reader.tables]), reader.malformed, frozenset(reader.broken))
 
 
 def _blocks(file: IO[bytes]) -> Iterator[bytes]:
@@ -71,8 +40,11 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
     yield rest
 
 
-class _Reader:
-    """Parses blocks of lines, and remembers what was wrong with them."""
+class Lines:
+    """Parses lines, and remembers what was wrong with them.
+
+    `malformed` says whether there were malformed lines, and `broken` which columns had bytes that are not UTF-8.
+    """
 
     def __init__(self, names: Sequence[str], delimiter: str):
         self._names = list(names)
@@ -81,12 +53,26 @@ class _Reader:
         field = f'(?:"(?:[^"]|"")*+"|[^"{delimiter}]*+)'
         more = f"(?:{delimiter}{field}){{{len(names) - 1}}}"
         self._well_formed = re.compile((field + more).encode())
-        self.tables: list[pa.Table] = []
         self.malformed = False
         self.broken: set[str] = set()
 
-    def parse(self, block: bytes) -> None:
-        """Add the rows of a block."""
+    def read(self, file: IO[bytes]) -> Iterator[pa.Table]:
+        """The lines of a file but for the first that is not empty, as columns of text, part by part.
+
+        Malformed lines are left out; bytes that are not UTF-8 are U+FFFD, value by value.
+        """
+        yield pa.table({name: pa.array([], pa.large_string()) for name in self._names})
+        blocks = _blocks(file)
+        for block in blocks:
+            rest = re.sub(rb"\A[\r\n]*[^\r\n]+", b"", block)
+            if rest != block:
+                yield from self._parse(rest)
+                break
+        for block in blocks:
+            yield from self._parse(block)
+
+    def _parse(self, block: bytes) -> Iterator[pa.Table]:
+        """The rows of a block."""
         unicode = _is_unicode(block)
         if b'"' in block or len(block) > 2 * _BLOCK or not unicode:
             block = b"\n".join(line for line in block.splitlines() if self._is_well_formed(line))
@@ -101,7 +87,7 @@ class _Reader:
                 column_types=dict.fromkeys(self._names, kind), strings_can_be_null=False, check_utf8=False
             ),
         )
-        self.tables.append(table if unicode else self._decoded(table))
+        yield table if unicode else self._decoded(table)
 
     def _decoded(self, table: pa.Table) -> pa.Table:
         texts = {name: unicode_text(table.column(name)) for name in self._names}

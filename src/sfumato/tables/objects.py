@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sfumato.data.periods import seconds_of
-from sfumato.data.raw import MIXED
-from sfumato.data.spelling import spelled_decimal, spelled_float, spelled_integer
+from sfumato.schema.periods import seconds_of
+from sfumato.schema.spelling import spelled_decimal, spelled_float, spelled_integer
+from sfumato.tables.raw import MIXED
 
 Cell = tuple[str, Any] | None
 """The field of `MIXED` that a value stands in, and what stands there; None if it is missing."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.data.raw import MIXED, is_text, plain
-from sfumato.data.spelling import EXACT, spelled_decimal, spelled_float
+from sfumato.schema.spelling import EXACT, spelled_decimal, spelled_float
+from sfumato.tables.raw import MIXED, is_text, plain
 
 
 def identifiers(values: pa.ChunkedArray) -> pa.ChunkedArray:

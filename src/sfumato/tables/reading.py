@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
-from sfumato.data.schema import Schema
 from sfumato.errors import DataError
-from sfumato.tables.files import check_names, read_file
+from sfumato.schema.schema import Schema
+from sfumato.tables.files import ROWS_AT_ONCE, check_names, read_file, read_file_parts
 from sfumato.tables.objects import pandas_column
 from sfumato.tables.persons import identifiers
 from sfumato.tables.type_warnings import warn_of_types
@@ -32,6 +33,34 @@ def kind_of(source: Any) -> Kind:
     )
 
 
+def batches(source: Any, schema: Schema) -> Iterator[pa.Table]:
+    """A table in parts of some hundred thousand rows, as `read` would give them; what is wrong may come up at the end.
+
+    No more than one part of a file is in memory at a time.
+    """
+    kind = kind_of(source)
+    warned = False
+    for part in _parts(source, kind, schema):
+        table = _checked(part)
+        if not warned:  # columns have one type in all parts
+            warn_of_types(table.schema, schema, guessed=kind != "file")
+            warned = True
+        yield _with_identifiers(table, schema.unit.column)
+
+
+def _parts(source: Any, kind: Kind, schema: Schema) -> Iterator[pa.Table]:
+    match kind:
+        case "file":
+            yield from read_file_parts(Path(source), schema)
+        case "pandas":
+            for start in range(0, max(len(source), 1), ROWS_AT_ONCE):
+                yield _read_pandas(source.iloc[start : start + ROWS_AT_ONCE])
+        case _:
+            table = _exported(source, kind)
+            for start in range(0, max(len(table), 1), ROWS_AT_ONCE):
+                yield table.slice(start, ROWS_AT_ONCE)
+
+
 def read(source: Any, schema: Schema | None = None) -> pa.Table:
     """Read a table from a path or a data frame. Columns of CSV come as text, and none of it is null.
 
@@ -45,17 +74,25 @@ def read(source: Any, schema: Schema | None = None) -> pa.Table:
             table = _read_pandas(source)
         case kind:
             table = _exported(source, kind)
+    table = _checked(table)
+    if schema is None:
+        return table
+    warn_of_types(table.schema, schema, guessed=kind_of(source) != "file")
+    return _with_identifiers(table, schema.unit.column)
+
+
+def _checked(table: pa.Table) -> pa.Table:
     # Metadata of files and frames may hold values, such as the categories of an enumeration.
     bare = pa.schema([field.remove_metadata() for field in table.schema])
     table = pa.Table.from_arrays(table.columns, schema=bare)
     check_names(table.column_names, "the table")
-    if schema is None:
-        return table
-    warn_of_types(table.schema, schema, guessed=kind_of(source) != "file")
-    person = schema.unit.column
-    if person in table.column_names:
-        table = table.set_column(table.column_names.index(person), person, identifiers(table.column(person)))
     return table
+
+
+def _with_identifiers(table: pa.Table, person: str | None) -> pa.Table:
+    if person not in table.column_names:
+        return table
+    return table.set_column(table.column_names.index(person), person, identifiers(table.column(person)))
 
 
 def _read_pandas(frame: Any) -> pa.Table:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.columns import Boolean, Column, Date, Datetime, Number
+from sfumato.schema.columns import Boolean, Column, Date, Datetime, Number
 
 
 def as_text(array: pa.Array, column: Column) -> pa.Array:

@@ -9,10 +9,10 @@ import warnings
 
 import pyarrow as pa
 
-from sfumato.data.columns import Boolean, Categorical, Column, Date, Datetime
-from sfumato.data.raw import MIXED, is_number, is_text, type_name
-from sfumato.data.schema import Schema
 from sfumato.errors import IntakeWarning
+from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime
+from sfumato.schema.schema import Schema
+from sfumato.tables.raw import MIXED, is_number, is_text, type_name
 
 _TRUTH = {"true", "True", "TRUE", "false", "False", "FALSE"}
 

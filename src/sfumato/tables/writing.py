@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
-from sfumato.data.columns import Column
-from sfumato.data.schema import Schema
-from sfumato.errors import DataError
+from sfumato.files import replacing
+from sfumato.schema.columns import Column
+from sfumato.schema.schema import Schema
 from sfumato.tables.files import delimiter_of, ending_of
 from sfumato.tables.frames import typed
 from sfumato.tables.texts import as_text
@@ -30,7 +28,7 @@ def write(table: pa.Table, path: str | os.PathLike[str], schema: Schema) -> None
     """
     path = Path(path)
     ending = ending_of(path)
-    with _replacing(path) as file:
+    with replacing(path) as file:
         if ending == ".parquet":
             parquet.write_table(typed(table, schema), file)
         elif ending.endswith(".gz"):
@@ -39,22 +37,6 @@ def write(table: pa.Table, path: str | os.PathLike[str], schema: Schema) -> None
                 _write_csv(table, packed, delimiter_of(ending), schema)
         else:
             _write_csv(table, file, delimiter_of(ending), schema)
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file beside `path` that takes its name at the end, if all went well."""
-    if path.is_dir():
-        raise DataError(f"{str(path)!r} is a folder; give the name of a file")
-    staging = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with staging.open("xb") as file:
-            yield file
-        os.replace(staging, path)
-    except OSError as error:
-        raise DataError(f"file {str(path)!r} cannot be written: {error.strerror}") from None
-    finally:
-        staging.unlink(missing_ok=True)
 
 
 def _write_csv(table: pa.Table, file: BinaryIO | gzip.GzipFile, delimiter: str, schema: Schema) -> None:

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.bins import RealBins, TickBins
-from sfumato.data.periods import period_of, seconds_of, start_of
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, SchemaError
+from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.bins import RealBins, TickBins
+from sfumato.schema.periods import period_of, seconds_of, start_of
+from sfumato.schema.schema import Schema
 
 GRANULARITIES = ["second", "minute", "hour", "day", "week", "month", "quarter", "year"]
 NULLS = st.sampled_from([{}, {"nullable": True}, {"nullable": True, "null_values": ["?", "n/a"]}])

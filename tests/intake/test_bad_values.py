@@ -2,16 +2,17 @@
 
 import gzip
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
 import sfumato
-from sfumato.data.schema import Schema
+from helpers_intake import codes_of
 from sfumato.errors import DataError, IntakeWarning, SchemaError
-from sfumato.fitting import take_in
+from sfumato.fitting import open_ledger
+from sfumato.job import Job, recipe_of
 from sfumato.privacy.budget import PureDP
+from sfumato.schema.schema import Schema
 
 LABELS = {"type": "categorical", "categories": ["a", "b"]}
 TRUTH = {"type": "boolean"}
@@ -23,11 +24,6 @@ NULLABLE = {"nullable": True}
 
 def schema_of(keys, **more):
     return Schema.parse({"name": "t", "columns": [{"name": "x", **keys}], **more})
-
-
-def codes_of(data, schema):
-    holder, _ = take_in(data, schema, PureDP(1))
-    return np.stack(holder._records.columns, axis=1).tolist()
 
 
 def column_codes(values, keys, **more):
@@ -135,7 +131,7 @@ TOTAL = {
     "on_bad_value": "missing",
     "columns": [{"name": "x", **WHOLE, **NULLABLE}, {"name": "y", **LABELS, "other": "b", **NULLABLE}],
 }
-PERSONS = TOTAL | {"unit": {"column": "id", "rows": 1}}
+PERSONS = TOTAL | {"unit": {"column": "id", "rows": 1, "keep": "first", "order_by": "x"}}
 LINES = b'id,x,y\np,1,a\n,2,a\np,3,a\n4,b\nq,5,b,c\n"q,6,b\nr,\xff,\xff\n \t,7,b\n\xff,8,b\ns,9,a\n'
 
 
@@ -200,7 +196,7 @@ def test_values_with_line_breaks_need_a_format_in_which_a_row_cannot_hide_others
 )
 def test_the_ledger_says_whether_a_value_could_have_stopped_the_run(change, noted):
     schema = Schema.parse(TOTAL | change)
-    _, ledger = take_in(pa.table({name: pa.array([], pa.string()) for name in schema.names}), schema, PureDP(1))
+    ledger = open_ledger(Job(schema, recipe_of("dpview"), PureDP(1)))
     questions = [event.question for _, event in ledger.statement().entries]
     assert ("a value that breaks the schema would have stopped the run" in questions) == noted
 

@@ -9,7 +9,6 @@ import traceback
 from datetime import datetime
 from decimal import Decimal
 
-import numpy as np
 import pandas
 import polars
 import pyarrow as pa
@@ -17,10 +16,9 @@ import pyarrow.parquet as parquet
 import pytest
 
 import sfumato
-from sfumato.data.schema import Schema
+from helpers_intake import codes_of
 from sfumato.errors import DataError, SchemaError
-from sfumato.fitting import take_in
-from sfumato.privacy.budget import PureDP
+from sfumato.schema.schema import Schema
 
 # Types that may have been guessed are warned of; here they are the point.
 pytestmark = pytest.mark.filterwarnings("ignore::sfumato.errors.IntakeWarning")
@@ -29,12 +27,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sfumato.errors.IntakeWarning")
 def schema_of(*columns, **keys):
     named = [{"name": "x"} | column for column in columns]
     return Schema.parse({"name": "t", "columns": named, **keys})
-
-
-def codes_of(data, schema):
-    """The codes of every row, as a holder has them."""
-    holder, _ = take_in(data, schema, PureDP(1))
-    return np.stack(holder._records.columns, axis=1).tolist()
 
 
 LABELS = {"type": "categorical", "categories": ["1", "2", "B20"]}
@@ -195,9 +187,19 @@ class TestPersons:
 class TestObserved:
     """Finding 7: other words for "observed" did not count as such."""
 
-    @pytest.mark.parametrize("word", ["Observed", " observed", "seen in the data", "observed, rounded outward", ""])
-    def test_a_domain_is_declared_or_observed_and_nothing_else(self, word):
-        with pytest.raises(SchemaError, match="'declared' or 'observed'"):
+    @pytest.mark.parametrize("word", ["Observed", " observed", "OBSERVED", "observed, rounded outward"])
+    def test_every_spelling_of_observed_must_be_accepted_and_is_named_in_the_guarantee(self, word):
+        schema = schema_of(LABELS | {"domain_from": word})
+        table = pa.table({"x": ["1", "2"]})
+        with pytest.raises(SchemaError, match="domain of x was observed"):
+            sfumato.fit(table, schema, epsilon=1, method="dpview")
+        release = sfumato.fit(table, schema, epsilon=1, method="dpview", accept_observed_domain=True)
+        assert "except that the domain of x was read from the data" in release.ledger.sentence()
+        assert release.schema.to_dict()["columns"][0]["domain_from"] == "observed"
+
+    @pytest.mark.parametrize("word", ["seen in the data", "not observed", ""])
+    def test_other_words_are_refused(self, word):
+        with pytest.raises(SchemaError, match="'declared', 'codebook', 'known' or 'observed'"):
             schema_of(LABELS | {"domain_from": word})
 
 
@@ -232,8 +234,10 @@ class TestExceptions:
 
 def test_the_number_of_rows_cannot_be_published_by_accident():
     """Finding 13: `rows` of the schema was published as it stood."""
-    with pytest.raises(SchemaError, match="rows_guess"):
-        schema_of(LABELS, rows=48_842)
+    schema = schema_of(LABELS, rows=48_842, splits={"train": [0, 48_842]})
+    release = sfumato.fit(pa.table({"x": ["1", "2"]}), schema, epsilon=1, method="dpview")
+    for published in (schema.to_dict(), release.schema.to_dict(), release.description(), release.ledger.to_dict()):
+        assert "48842" not in json.dumps(published)
     with pytest.raises(SchemaError, match="50000"):
         schema_of(LABELS, rows_guess=48_842)
     assert schema_of(LABELS, rows_guess=50_000).rows_guess == 50_000

@@ -17,11 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers_intake import records_of
 from sfumato import tables
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
-from sfumato.fitting import take_in
-from sfumato.privacy.budget import PureDP
+from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.schema import Schema
 
 # Types that may have been guessed are warned of; here they are the point.
 pytestmark = pytest.mark.filterwarnings("ignore::sfumato.errors.IntakeWarning")
@@ -236,21 +235,32 @@ PERSONS = [
 
 
 @settings(max_examples=200)
-@given(st.lists(st.sampled_from(PERSONS), max_size=12), st.integers(1, 3), st.booleans())
-def test_persons_do_not_touch_each_other(rows, most, guessed):
-    """Of each person the first rows stay, whoever else is there; a row of nobody is left out."""
+@given(
+    st.lists(st.sampled_from(PERSONS), max_size=12),
+    st.integers(1, 3),
+    st.booleans(),
+    st.sampled_from(["first", "latest", "random"]),
+)
+def test_persons_do_not_touch_each_other(rows, most, guessed, keep):
+    """Of each person some rows stay, whoever else is there; a row of nobody is left out."""
+    unit = {"column": "id", "rows": most} | ({"keep": keep, "order_by": "place"} if keep != "random" else {})
     schema = Schema.parse(
         {
             "name": "t",
-            "unit": {"column": "id", "rows": most},
+            "unit": unit,
             "on_bad_value": "missing",
             "columns": [{"name": "place", "type": "integer", "min": 0, "max": 11, "nullable": True}],
         }
     )
     ids = pandas.Series([value for value, _ in rows], dtype=None if guessed else object)
-    holder, _ = take_in(pandas.DataFrame({"id": ids, "place": range(len(rows))}), schema, PureDP(1))
-    wanted = []
-    for place, (_, person) in enumerate(rows):
-        earlier = sum(other == person for _, other in rows[:place])
-        wanted += [place] if person is not None and earlier < most else []
-    assert holder._records["place"].tolist() == wanted
+    found = records_of(pandas.DataFrame({"id": ids, "place": range(len(rows))}), schema)["place"].tolist()
+    assert found == sorted(found)
+    for person in {person for _, person in rows}:
+        own = [place for place, (_, other) in enumerate(rows) if other == person]
+        stay = [place for place in found if place in own]
+        if person is None:
+            assert stay == []
+        elif keep == "random":
+            assert len(stay) == min(most, len(own))
+        else:
+            assert stay == (own[:most] if keep == "first" else own[-most:])

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from sfumato import tables
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
-from sfumato.errors import DataError, IntakeWarning
+from sfumato.errors import DataError, FileError, IntakeWarning
+from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.schema import Schema
 
 COLUMNS = [
     {"name": "sex", "type": "categorical", "categories": ["f", "m"], "nullable": True, "null_values": ["?", ""]},
@@ -141,7 +141,7 @@ def test_a_bad_file_is_refused_without_quoting_it(tmp_path, file, content, words
 def test_a_folder_is_refused(tmp_path):
     (tmp_path / "t.csv").mkdir()
     assert "is a folder" in read_refusal(tmp_path / "t.csv")
-    with pytest.raises(DataError, match="is a folder"):
+    with pytest.raises(FileError, match="is a folder"):
         tables.write(random_table(), tmp_path / "t.csv", SCHEMA)
 
 
@@ -165,7 +165,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         tables.write(pa.table({"stranger": [1]}), path, SCHEMA)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["t.csv"]
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(FileError, match="could not be written"):
         tables.write(random_table(), tmp_path / "missing" / "t.csv", SCHEMA)
     with pytest.raises(DataError, match="has no known ending"):
         tables.write(random_table(), tmp_path / "t.xml", SCHEMA)

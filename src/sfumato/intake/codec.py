@@ -1,0 +1,126 @@
+"""The codec: raw tables to integer codes by the public schema alone, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sfumato.data.domain import Domain
+from sfumato.data.records import Records
+from sfumato.errors import DataError
+from sfumato.intake.marks import MISSING, UNDECLARED, UNREADABLE, Ints, marked_codes
+from sfumato.intake.refusals import check_type, refusal
+from sfumato.schema.columns import Boolean, Categorical, Column, Date, Integer, Number, size_of
+from sfumato.schema.fields import BadValue
+from sfumato.schema.periods import DAY, seconds_of, start_of
+from sfumato.schema.schema import Schema
+from sfumato.tables.raw import plain
+
+
+@dataclass(frozen=True)
+class SchemaCodec:
+    """Codes as the schema declares them: categories or bins in order, then one code for missing if nullable.
+
+    Encoding a decoded table gives back the same codes. What lies inside a bin is drawn uniformly.
+    """
+
+    schema: Schema
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The number of codes of each column."""
+        return Domain([(column.name, size_of(column) + column.nullable) for column in self.schema.columns])
+
+    def encode(self, table: pa.Table) -> Records:
+        """The codes of a table; a value that the schema refuses is a DataError that names its column.
+
+        What becomes of a row depends on that row and the schema alone.
+        """
+        _check_names(table.column_names, self.schema)
+        return Records(
+            self.domain,
+            (
+                _encode(column, plain(table.column(column.name)), self.schema.policy(column))
+                for column in self.schema.columns
+            ),
+        )
+
+    def decode(self, records: Records, rng: np.random.Generator) -> pa.Table:
+        """A table of typed columns in the order of the schema."""
+        if records.domain != self.domain:
+            raise DataError(f"the codes are over {records.domain!r}; the schema has {self.domain!r}")
+        arrays = {column.name: _decode(column, records[column.name], rng) for column in self.schema.columns}
+        for group in self.schema.together:
+            arrays |= _same_values(records, {name: arrays[name] for name in group.columns})
+        return pa.table(arrays)
+
+
+def _same_values(records: Records, arrays: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    """Columns that move together: where codes are equal, so are the values that are drawn inside their bins."""
+    (first, values), *others = arrays.items()
+    codes = records[first].astype(np.int64)
+    shared = {first: values}
+    for name, own in others:
+        missing = values.is_null().to_numpy(zero_copy_only=False)
+        shared[name] = pc.if_else(pa.array((records[name] == codes) & ~missing), values, own)
+        # The first value of a row leads, whichever column has it.
+        codes = np.where(missing, records[name], codes)
+        values = pc.coalesce(values, shared[name])
+    return shared
+
+
+def _check_names(names: Sequence[str], schema: Schema) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    lacking = [name for name in schema.names if name not in names]
+    extra = [name for name in names if name not in schema.names and name != schema.unit.column]
+    if twice:
+        raise DataError(f"the table has several columns named {', '.join(twice)}; each name may occur once")
+    if lacking:
+        raise DataError(f"the table lacks the columns {', '.join(lacking)}; add them, or remove them from the schema")
+    if extra:
+        raise DataError(
+            f"the table has the columns {', '.join(extra)}, which the schema does not declare; "
+            "remove them, or add them to the schema"
+        )
+
+
+def _encode(column: Column, values: pa.ChunkedArray, policy: BadValue) -> Ints:
+    """The codes of a column: those of the schema, and for bad values what the policy says."""
+    check_type(column, values.type)
+    clip = not isinstance(column, Categorical | Boolean) and "clip" in (policy, column.outside)
+    codes = marked_codes(column, values, clip)
+    if column.nullable:
+        codes[codes == MISSING] = size_of(column)
+    if isinstance(column, Categorical) and column.other is not None:
+        bad = codes < 0 if policy == "other" else (codes == UNDECLARED) | (codes == UNREADABLE)
+        codes[bad] = column.labels.index(column.other)
+    marks = np.unique(codes[codes < 0]).tolist()
+    if marks and policy == "refuse":
+        raise refusal(column, marks[-1], values.type)
+    if marks:  # `missing` and `clip`: the schema has made sure that the column is nullable
+        codes[codes < 0] = size_of(column)
+    return codes
+
+
+def _decode(column: Column, codes: NDArray[Any], rng: np.random.Generator) -> pa.Array:
+    missing = codes == size_of(column)
+    codes = np.where(missing, 0, codes)
+    if isinstance(column, Categorical):
+        places = pa.array(codes, pa.int32(), mask=missing)
+        return pa.array(column.labels, pa.string()).take(places)
+    if isinstance(column, Boolean):
+        return pa.array(codes == 1, mask=missing)
+    drawn: NDArray[Any] = column.binning().draw(codes, rng)
+    if isinstance(column, Integer | Number):
+        return pa.array(drawn, mask=missing)
+    seconds = start_of(drawn, column.granularity).clip(seconds_of(column.min), seconds_of(column.max))
+    if isinstance(column, Date):
+        return pa.array((seconds // DAY).astype("datetime64[D]"), pa.date32(), mask=missing)
+    return pa.array(seconds.astype("datetime64[s]"), pa.timestamp("s"), mask=missing)
