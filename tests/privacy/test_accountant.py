@@ -8,16 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from sfumato.privacy.accountant import (
-    concentrated_cost,
-    gaussian_budget,
-    gaussian_cost,
-    gaussian_delta,
-    gaussian_epsilon,
-    membership_advantage,
-    pure_cost,
-)
-from sfumato.privacy.events import Free, Gaussian, Laplace, Noisy, Sensitivity
+from sfumato.errors import BudgetError
+from sfumato.privacy.accountant import gaussian_budget, gaussian_delta, gaussian_epsilon, membership_advantage
+from sfumato.privacy.conversions import gaussian_of_pure
+from sfumato.privacy.events import Free, Noisy
+from sfumato.privacy.mechanisms import Gaussian, Laplace
+from sfumato.privacy.sensitivity import Notion, Sensitivity
 
 ONE = Sensitivity.single(1)
 GRID = [(0.1, 1e-9), (0.2, 1e-5), (1.0, 1e-9), (1.0, 1e-5), (5.0, 1e-9), (5.0, 1e-6)]
@@ -43,7 +39,7 @@ def test_many_unequal_gaussians_cost_what_dp_accounting_says():
     accountant = PLDAccountant(value_discretization_interval=1e-5)
     for sigma in sigmas:
         accountant.compose(dp_accounting.GaussianDpEvent(sigma))
-    rho = sum(concentrated_cost(Noisy("q", Gaussian(Fraction(sigma)), ONE)) for sigma in sigmas)
+    rho = sum(Gaussian(Fraction(sigma)).cost(ONE, Notion.GAUSSIAN) for sigma in sigmas)
     assert gaussian_epsilon(rho, 1e-6) == pytest.approx(accountant.get_epsilon(1e-6), rel=1e-2)
     assert gaussian_epsilon(rho, 1e-6) <= accountant.get_epsilon(1e-6)
 
@@ -97,18 +93,18 @@ def test_zcdp_conversion_is_valid_but_looser_than_the_exact_gaussian_curve(epsil
 def test_costs_of_single_events():
     laplace = Noisy("q", Laplace(Fraction(4)), Sensitivity.single(2))
     gaussian = Noisy("q", Gaussian(Fraction(5)), Sensitivity.single(2).repeated(3))
-    assert pure_cost(laplace) == Fraction(1, 2)
-    assert pure_cost(gaussian) is None
-    assert concentrated_cost(laplace) == Fraction(1, 8)
-    assert concentrated_cost(gaussian) == Fraction(12, 50)
-    assert pure_cost(Free("q", "public")) == concentrated_cost(Free("q", "public")) == 0
+    assert laplace.cost(Notion.PURE) == Fraction(1, 2)
+    assert laplace.cost(Notion.CONCENTRATED) == Fraction(1, 8)
+    assert gaussian.cost(Notion.CONCENTRATED) == gaussian.cost(Notion.GAUSSIAN) == Fraction(12, 50)
+    with pytest.raises(BudgetError, match="no cost in pure DP"):
+        gaussian.cost(Notion.PURE)
+    assert {Free("q", "public").cost(notion) for notion in Notion} == {0}
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 6.0])
 def test_the_mu_of_a_pure_mechanism_dominates_randomised_response(epsilon):
     # The worst epsilon-DP mechanism is randomised response: its trade-off curve must lie above the Gaussian one.
-    event = Noisy("q", Laplace(Fraction(1)), Sensitivity(Fraction(epsilon), Fraction(epsilon) ** 2))
-    mu = sqrt(2 * float(gaussian_cost(event)))
+    mu = sqrt(2 * float(gaussian_of_pure(Fraction(epsilon))))
     for alpha in [1e-6, 1e-3, 0.05, 0.3, 1 / (1 + exp(epsilon)), 0.9]:
         randomised_response = max(0, 1 - exp(epsilon) * alpha, exp(-epsilon) * (1 - alpha))
         assert norm.cdf(norm.ppf(1 - alpha) - mu) <= randomised_response + 1e-9
@@ -124,6 +120,7 @@ def test_advantage_of_an_attacker_is_bounded_as_the_definition_says():
 def test_a_pure_answer_of_any_epsilon_has_a_gaussian_cost(epsilon):
     """e^-800 is 0 in floats, and its cost was an OverflowError. Costs grow with epsilon and stay below 4 epsilon."""
     exact = Fraction(epsilon)
-    event = Noisy("q", Laplace(Fraction(1)), Sensitivity(exact, exact**2))
-    less = Noisy("q", Laplace(Fraction(1)), Sensitivity(exact * Fraction(9, 10), exact**2))
-    assert exact < gaussian_cost(less) < gaussian_cost(event) <= 4 * exact
+    less, cost = (
+        Laplace(Fraction(1)).cost(Sensitivity(part * exact, exact**2), Notion.GAUSSIAN) for part in (Fraction(9, 10), 1)
+    )
+    assert exact < less < cost <= 4 * exact

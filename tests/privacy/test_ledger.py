@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from sfumato.errors import BudgetError, BudgetExceeded
 from sfumato.privacy.accountant import membership_advantage
 from sfumato.privacy.budget import ZCDP, ApproxDP, PureDP, SkellamDP
-from sfumato.privacy.events import Gaussian, Laplace, Noisy, Sensitivity, event_from_dict
+from sfumato.privacy.events import Noisy, event_from_dict
 from sfumato.privacy.ledger import Ledger, Statement
+from sfumato.privacy.mechanisms import Gaussian, Laplace
+from sfumato.privacy.sensitivity import Sensitivity
 
 ONE = Sensitivity.single(1)
 
@@ -52,7 +54,7 @@ def test_gaussian_noise_is_refused_under_pure_dp():
 @pytest.mark.parametrize("budget", [PureDP(2), ZCDP(2), ApproxDP(2, 1e-9)])
 def test_statements_survive_json(budget):
     ledger = Ledger(budget, "one row")
-    ledger.stage = "measure"
+    ledger.stage = "learn"
     ledger.charge(laplace(50))
     ledger.note("look at the schema", "public")
     statement = Statement.from_dict(json.loads(json.dumps(ledger.statement().to_dict())))

@@ -15,7 +15,7 @@ from helpers_entropy import PrefacedEntropy, ScriptedEntropy, all_outcomes
 from helpers_noise import fit, gaussian_probability, laplace_probability
 from sfumato.errors import BudgetError
 from sfumato.privacy import noise
-from sfumato.privacy.lazy import DigitSource, LazyUniform, exp_bounds
+from sfumato.privacy.exact_uniform import DigitSource, LazyUniform, exp_bounds
 from sfumato.privacy.noise import (
     discrete_laplace,
     discrete_laplace_variance,

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from sfumato.privacy.accountant import renyi_budget, renyi_epsilon
-from sfumato.privacy.events import Sensitivity
-from sfumato.privacy.holder import GRID, Neighbours
-from sfumato.privacy.scores import MOST_ROWS_OF_INFORMATION, SCORES
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.scores import GRID, MOST_ROWS_OF_INFORMATION, SCORES
+from sfumato.privacy.sensitivity import Sensitivity
 
 PROOFS = Path(__file__).parents[2] / "docs" / "proofs"
 

@@ -1,20 +1,25 @@
 """Dependence over all tables of up to four rows on small domains and on large ones, and what holders refuse."""
 
+import copy
+import pickle
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 import pytest
 
+from helpers_holders import Unreadable, engine_of, holder_of, silence
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.errors import ModelTooLarge
-from sfumato.privacy.budget import ZCDP, PureDP
-from sfumato.privacy.events import Gaussian, Laplace
-from sfumato.privacy.holder import GRID, LocalHolder, Neighbours
+from sfumato.data.selection import Family
+from sfumato.errors import BudgetError, BudgetExceeded, ModelTooLarge, SchemaError
+from sfumato.privacy.budget import ZCDP, Currency, PureDP, Share
+from sfumato.privacy.holder import LocalHolder
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.scores import independence_difference
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.party_holder import PartyHolder
+from sfumato.privacy.scores import GRID, SCORES, independence_difference
+from sfumato.schema.schema import Schema
 
 DOMAINS = [Domain({"a": 2, "b": 2}), Domain({"a": 2, "b": 3}), Domain({"a": 3, "b": 3})]
 ROWS = 4
@@ -49,15 +54,10 @@ class Silent:
         raise AssertionError("no noise is drawn in this test")
 
 
-class ExactHolder(LocalHolder):
-    def _draw(self, noise, size):
-        return np.zeros(size, dtype=np.int64)
-
-
 def score(domain, table):
     """InDif of a table as a holder answers it, on the grid."""
-    holder = ExactHolder(records(domain, table), Neighbours(), Ledger(ZCDP(10**8), "test"), Silent())
-    return np.rint(holder.dependence([("a", "b")], Gaussian(1)) * GRID)
+    holder, ledger = holder_of(records(domain, table), ZCDP(1), entropy=Silent())
+    return np.rint(holder.dependence([("a", "b")], ledger.budget.total).scores * GRID)
 
 
 RELATIONS = [Neighbours(1), Neighbours(2), Neighbours(1, replace=True)]
@@ -65,7 +65,8 @@ RELATIONS = [Neighbours(1), Neighbours(2), Neighbours(1, replace=True)]
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 @pytest.mark.parametrize("domain", DOMAINS, ids=repr)
-def test_dependence_moves_by_at_most_its_sensitivity(relation, domain):
+def test_dependence_moves_by_at_most_its_sensitivity(relation, domain, monkeypatch):
+    silence(monkeypatch)
     memo = {table: score(domain, table) for table in tables(domain)}
     worst = max(abs(memo[tuple(sorted(b))] - memo[tuple(sorted(a))]).sum() for a, b in neighbours(domain, relation))
     assert 0 < worst <= relation.dependence.l1
@@ -91,40 +92,34 @@ def test_dependence_is_the_papers_indif():
     assert independence_difference(actual) == int(0.08 * 100 * GRID)
 
 
+def epsilon(amount):
+    return Share(Currency.EPSILON, Fraction(amount))
+
+
 def test_a_holder_charges_before_it_looks():
-    class Unreadable(Records):
-        def __getitem__(self, name):
-            raise AssertionError("the rows were looked at")
-
-    domain = DOMAINS[0]
-    rows = Unreadable(domain, records(domain, [(0, 0)] * 3).columns)
     ledger = Ledger(PureDP(1), "test")
-    holder = LocalHolder(rows, Neighbours(), ledger)
-    from sfumato.errors import BudgetExceeded
-
+    holder = LocalHolder(Unreadable(DOMAINS[0]), Neighbours(), ledger)
     with pytest.raises(BudgetExceeded):
-        holder.measure([("a",)], [Laplace(ledger.left / 2)])
+        holder.measure([("a",)], [epsilon(2)])
     assert ledger.statement().entries == ()
     with pytest.raises(AssertionError, match="looked at"):
-        holder.measure([("a",)], [Laplace(2)])
+        holder.measure([("a",)], [epsilon("1/2")])
     assert len(ledger.statement().entries) == 1  # paid, although nothing came of it
     with pytest.raises(BudgetExceeded):
-        holder.dependence([("a", "b")], Laplace(4097))
+        holder.dependence([("a", "b")], epsilon(1))
     with pytest.raises(AssertionError, match="looked at"):
-        holder.dependence([("a", "b")], Laplace(4 * 4097))
+        holder.dependence([("a", "b")], epsilon("1/4"))
     assert len(ledger.statement().entries) == 2
 
 
 def test_a_holder_cannot_be_copied_and_prints_nothing_private():
-    import copy
-    import pickle
-
-    holder = LocalHolder(records(DOMAINS[0], [(0, 1)] * 3), Neighbours(), Ledger(PureDP(1), "test"))
-    for leak in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError, match="private rows"):
-            leak(holder)
-    assert repr(holder) == "LocalHolder(Domain(a: 2, b: 2))"
-    assert "3" not in repr(holder)
+    engine = engine_of(records(DOMAINS[0], [(0, 1)] * 3))
+    for holder in (LocalHolder(engine, Neighbours(), Ledger(PureDP(1), "test")), PartyHolder(engine, Neighbours())):
+        for leak in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="private rows"):
+                leak(holder)
+        assert repr(holder) == f"{type(holder).__name__}(Domain(a: 2, b: 2))"
+    assert repr(engine) == "Memory(Domain(a: 2, b: 2))"
 
 
 def test_a_person_is_named_only_where_an_identifier_tells_persons_apart():
@@ -146,7 +141,31 @@ def test_a_person_is_named_only_where_an_identifier_tells_persons_apart():
 def test_a_table_of_more_cells_than_can_be_numbered_is_refused_before_anything_is_paid():
     domain = Domain({"a": 70_000, "b": 70_000})
     ledger = Ledger(PureDP(1), "test")
-    holder = LocalHolder(Records(domain, [np.array([69_999]), np.array([69_999])]), Neighbours(), ledger)
-    with pytest.raises(ModelTooLarge, match="4,900,000,000 cells; at most 4,294,967,296"):
-        holder.measure([("a", "b")], [Laplace(Fraction(2))])
+    holder = LocalHolder(Unreadable(domain), Neighbours(), ledger)
+    for ask in QUESTIONS.values():
+        with pytest.raises(ModelTooLarge, match=r"4,900,000,000 cells; at most 4,294,967,296"):
+            ask(holder, ("a", "b"))
+        with pytest.raises(SchemaError, match="column 'c' is not in the table; it has a, b"):
+            ask(holder, ("a", "c"))
+        with pytest.raises(SchemaError, match="columns a occur twice"):
+            ask(LocalHolder(Unreadable(DOMAINS[0]), Neighbours(), ledger), ("a", "a"))
+    assert ledger.statement().entries == ()
+
+
+QUESTIONS = {
+    "measure": lambda holder, pair: holder.measure([pair], [epsilon(1)]),
+    "dependence": lambda holder, pair: holder.dependence([pair], epsilon(1)),
+    "choose": lambda holder, pair: holder.choose([Family(pair[0], pair[1:])], SCORES["R"], epsilon(1), [0]),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_part_of_another_currency_is_refused_before_anything_is_paid(question):
+    """An amount of epsilon is no amount of rho: the noise would be that of another budget than the stage meant."""
+    ledger = Ledger(ZCDP(2), "test")
+    holder = LocalHolder(Unreadable(DOMAINS[0]), Neighbours(), ledger)
+    with pytest.raises(BudgetError, match=r"a part of epsilon was given; the ledger counts rho"):
+        QUESTIONS[question](holder, ("a", "b"))
+    with pytest.raises(BudgetError, match=r"a part of epsilon was given; the ledger counts rho"):
+        holder.variance(epsilon(1))
     assert ledger.statement().entries == ()

@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 
 from helpers_entropy import ScriptedEntropy
+from helpers_holders import holder_of
+from sfumato.data.coding import Merge
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
-from sfumato.privacy.accountant import skellam_for
-from sfumato.privacy.budget import ApproxDP, PureDP, SkellamDP
-from sfumato.privacy.events import Laplace, Skellam
-from sfumato.privacy.holder import GRID, LocalHolder, Neighbours
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.budget import ZCDP, ApproxDP, PureDP, SkellamDP
+from sfumato.privacy.holder import GRID
+from sfumato.privacy.mechanisms import Laplace, Skellam
 
 DOMAIN = Domain({"a": 100, "b": 80})
 
@@ -22,20 +22,19 @@ def answers(budget, question):
     """Noise of many answers, and the event that was charged for them."""
     rng = np.random.default_rng(0)
     records = Records(DOMAIN, [rng.integers(0, 100, 5000), rng.integers(0, 80, 5000)])
-    ledger = Ledger(budget, "test")
-    holder = LocalHolder(records, Neighbours(), ledger, ScriptedEntropy(5))
-    share = budget.total
+    holder, ledger = holder_of(records, budget, entropy=ScriptedEntropy(5))
     if question == "dependence":
         pairs = [("a", "b")] * 2000
-        noise = share.gaussian(holder.neighbours.dependence.repeated(len(pairs)))
-        noisy = holder.dependence(pairs, noise) * GRID
+        noisy = holder.dependence(pairs, budget.total).scores * GRID
         exact = np.median(noisy)
     else:
-        noise = share.noise(holder.neighbours.marginal)
-        if isinstance(budget, SkellamDP):
-            noise = skellam_for(share.amount, holder.neighbours.marginal)
-        noisy = holder.measure([("a", "b")], [noise])[0].marginal.counts.ravel().astype(float)
-        exact = records.project(("a", "b")).counts.ravel()
+        if question == "coded table":
+            holder = holder.through(Merge((("a", tuple(code // 2 for code in range(100))),)))
+        (table,) = holder.measure([("a", "b")], [budget.total])
+        noisy = table.marginal.counts.ravel().astype(float)
+        assert holder.variance(budget.total) == table.variance
+        assert np.var(noisy) == pytest.approx(table.variance, rel=0.15)  # what the table says of itself
+        exact = table.coding.apply(records.project(("a", "b"))).counts.ravel()
     ((_, event),) = ledger.statement().entries
     return noisy - exact, event
 
@@ -54,10 +53,12 @@ def fits(noise, event, factor):
     [
         (PureDP("0.05"), "table"),
         (ApproxDP("0.1", "1e-6"), "table"),
+        (ZCDP("0.00001"), "table"),
         (SkellamDP("0.1", "1e-6"), "table"),
+        (PureDP("0.05"), "coded table"),
         (ApproxDP("1", "1e-6"), "dependence"),
     ],
-    ids=["Laplace table", "Gaussian table", "Skellam table", "Gaussian dependence"],
+    ids=["Laplace table", "Gaussian table", "zCDP table", "Skellam table", "coded table", "Gaussian dependence"],
 )
 def test_the_noise_drawn_is_the_noise_charged(budget, question):
     noise, event = answers(budget, question)
@@ -70,7 +71,7 @@ def test_the_whole_budget_is_one_gaussian_of_the_charged_mu():
     # White-box audit: the best test between neighbours sees a normal shifted by mu, which is what was charged.
     budget = ApproxDP(1, "1e-6")
     noise, event = answers(budget, "table")
-    charged = sqrt(2 * float(budget.cost(event)))
+    charged = sqrt(2 * float(event.cost(budget.notion)))
     measured = 1 / np.std(noise)
     assert measured == pytest.approx(charged, rel=0.1)
     assert charged == pytest.approx(sqrt(2 * float(budget.total.amount)), rel=1e-6)

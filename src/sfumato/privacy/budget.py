@@ -1,36 +1,38 @@
-"""Budgets: what a release may cost in all, and exact shares of it."""
+"""Budgets: what a release may cost in all, and exact shares of it.
+
+A budget names its notion of privacy, which is the price list for events, and the noise that it buys.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
-from math import isqrt
-from typing import Any
+from typing import Any, ClassVar
 
-from sfumato.errors import BudgetError, MethodError
+from sfumato.errors import BudgetError, BudgetExceeded
 from sfumato.exact import exact_number, printed_up
-from sfumato.privacy.accountant import (
-    concentrated_cost,
-    gaussian_budget,
-    gaussian_cost,
-    gaussian_epsilon,
-    pure_cost,
-    renyi_budget,
-    renyi_cost,
-    renyi_epsilon,
-)
-from sfumato.privacy.events import Event, Gaussian, Laplace, Noise, Sensitivity
+from sfumato.privacy.accountant import gaussian_budget, gaussian_epsilon, renyi_budget, renyi_epsilon
+from sfumato.privacy.mechanisms import Gaussian, Laplace, Noise, Skellam
+from sfumato.privacy.sensitivity import Notion
 
 SMALLEST, LARGEST = Fraction(1, 10_000), Fraction(10_000)
 """The range of epsilon for which calibration is tested."""
+
+
+class Currency(Enum):
+    """What a budget is counted in."""
+
+    EPSILON = "epsilon"
+    RHO = "rho"
 
 
 @dataclass(frozen=True)
 class Share:
     """A part of a budget: an exact amount of epsilon (pure DP) or of rho (zCDP and approximate DP)."""
 
-    unit: str
+    currency: Currency
     amount: Fraction
 
     def split(self, weights: Sequence[float]) -> tuple[Share, ...]:
@@ -39,40 +41,20 @@ class Share:
         if not exact or min(exact) <= 0:
             raise BudgetError("a share can only be split by positive weights; give at least one")
         whole = sum(exact)
-        return tuple(Share(self.unit, self.amount * weight / whole) for weight in exact)
+        return tuple(Share(self.currency, self.amount * weight / whole) for weight in exact)
 
-    def noise(self, sensitivity: Sensitivity) -> Noise:
-        """The least noise that this share pays for: Laplace for an amount of epsilon, Gaussian for one of rho."""
-        return self.laplace(sensitivity) if self.unit == "epsilon" else self.gaussian(sensitivity)
-
-    def gaussian(self, sensitivity: Sensitivity) -> Gaussian:
-        """The least Gaussian noise that this share pays for, rounded up to 27 significant bits."""
-        if self.unit != "rho":
-            raise MethodError(
-                "Gaussian noise was asked for under pure DP; give a delta, or use a method with Laplace noise"
-            )
-        square = sensitivity.l2_squared / (2 * self.amount)
-        shift = 54 - (square.numerator.bit_length() - square.denominator.bit_length())
-        shift += shift % 2  # an even power of two has an exact square root
-        scaled = square * Fraction(2) ** shift
-        root = isqrt(-(-scaled.numerator // scaled.denominator) - 1) + 1
-        return Gaussian(Fraction(root) / Fraction(2) ** (shift // 2))
-
-    def laplace(self, sensitivity: Sensitivity) -> Laplace:
-        """The least Laplace noise that this share pays for, rounded up to 27 significant bits."""
-        if self.unit != "epsilon":
-            raise MethodError(
-                "Laplace noise was asked for under approximate DP; leave delta out, or use a Gaussian method"
-            )
-        scale = sensitivity.l1 / self.amount
-        shift = 27 - (scale.numerator.bit_length() - scale.denominator.bit_length())
-        scaled = scale * Fraction(2) ** shift
-        return Laplace(Fraction(-(-scaled.numerator // scaled.denominator)) / Fraction(2) ** shift)
+    def part(self, fraction: Fraction) -> Share:
+        """A fraction of this share."""
+        return Share(self.currency, self.amount * fraction)
 
 
 @dataclass(frozen=True)
 class PureDP:
     """Pure differential privacy: every answer is at most e^epsilon times as likely with a person as without."""
+
+    notion: ClassVar[Notion] = Notion.PURE
+    currency: ClassVar[Currency] = Currency.EPSILON
+    noise: ClassVar[type[Noise]] = Laplace
 
     epsilon: Fraction
 
@@ -82,14 +64,7 @@ class PureDP:
     @property
     def total(self) -> Share:
         """All of it."""
-        return Share("epsilon", self.epsilon)
-
-    def cost(self, event: Event) -> Fraction:
-        """What an event takes from this budget."""
-        cost = pure_cost(event)
-        if cost is None:
-            raise BudgetError("Gaussian noise has no cost in pure DP; give a delta, or use a method with Laplace noise")
-        return cost
+        return Share(self.currency, self.epsilon)
 
     @property
     def guarantee(self) -> dict[str, float]:
@@ -109,6 +84,10 @@ class PureDP:
 class ZCDP:
     """Zero-concentrated differential privacy with parameter rho."""
 
+    notion: ClassVar[Notion] = Notion.CONCENTRATED
+    currency: ClassVar[Currency] = Currency.RHO
+    noise: ClassVar[type[Noise]] = Gaussian
+
     rho: Fraction
 
     def __init__(self, rho: float | str | Fraction):
@@ -117,11 +96,7 @@ class ZCDP:
     @property
     def total(self) -> Share:
         """All of it."""
-        return Share("rho", self.rho)
-
-    def cost(self, event: Event) -> Fraction:
-        """What an event takes from this budget."""
-        return concentrated_cost(event)
+        return Share(self.currency, self.rho)
 
     @property
     def guarantee(self) -> dict[str, float]:
@@ -156,14 +131,14 @@ class _WithDelta:
 class ApproxDP(_WithDelta):
     """Approximate differential privacy: pure DP with epsilon, except for a probability of at most delta."""
 
+    notion: ClassVar[Notion] = Notion.GAUSSIAN
+    currency: ClassVar[Currency] = Currency.RHO
+    noise: ClassVar[type[Noise]] = Gaussian
+
     @property
     def total(self) -> Share:
         """All of it: the largest Gaussian cost that is (epsilon, delta)-DP, rounded down."""
-        return Share("rho", gaussian_budget(float(self.epsilon), float(self.delta)))
-
-    def cost(self, event: Event) -> Fraction:
-        """What an event takes from this budget."""
-        return gaussian_cost(event)
+        return Share(self.currency, gaussian_budget(float(self.epsilon), float(self.delta)))
 
     def spent(self, amount: Fraction) -> dict[str, float]:
         """A cost at this budget's delta, for readers. It guarantees nothing: it may depend on the answers."""
@@ -178,14 +153,14 @@ class ApproxDP(_WithDelta):
 class SkellamDP(_WithDelta):
     """Approximate differential privacy over many parties, whose Skellam noise is charged by Renyi divergences."""
 
+    notion: ClassVar[Notion] = Notion.RENYI
+    currency: ClassVar[Currency] = Currency.RHO
+    noise: ClassVar[type[Noise]] = Skellam
+
     @property
     def total(self) -> Share:
         """All of it: the largest Renyi cost that is (epsilon, delta)-DP, rounded down."""
-        return Share("rho", renyi_budget(float(self.epsilon), float(self.delta)))
-
-    def cost(self, event: Event) -> Fraction:
-        """What an event takes from this budget."""
-        return renyi_cost(event)
+        return Share(self.currency, renyi_budget(float(self.epsilon), float(self.delta)))
 
     def spent(self, amount: Fraction) -> dict[str, float]:
         """A cost at this budget's delta, for readers. It guarantees nothing: it may depend on the answers."""
@@ -197,6 +172,18 @@ class SkellamDP(_WithDelta):
 
 
 Budget = PureDP | ZCDP | ApproxDP | SkellamDP
+
+
+def amount_of(part: Share, budget: Budget) -> Fraction:
+    """The amount of a part of a budget; one of another currency is refused, since its number means something else."""
+    if part.currency is not budget.currency:
+        raise BudgetError(f"a part of {part.currency.value} was given; the ledger counts {budget.currency.value}")
+    if part.amount <= 0:
+        raise BudgetExceeded(
+            f"a question was to cost {part.amount} {part.currency.value}; no noise is wide enough for that; "
+            "nothing was computed"
+        )
+    return part.amount
 
 
 def budget_of(epsilon: float | str | None, delta: float | str | None) -> Budget:

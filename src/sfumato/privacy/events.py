@@ -8,79 +8,9 @@ from typing import Any
 
 from sfumato.errors import BudgetError
 from sfumato.exact import exact_number
-from sfumato.privacy.noise import discrete_laplace_variance, rounded_gaussian_variance
-
-LEAST_VARIANCE = 1e-12
-"""Noise far narrower than 1 is all but surely 0; tables are weighed by its variance, which must not be."""
-
-
-@dataclass(frozen=True)
-class Laplace:
-    """Discrete Laplace noise: P(x) proportional to exp(-|x| / scale) on the integers."""
-
-    scale: Fraction
-
-    def __post_init__(self) -> None:
-        _require_positive("Laplace noise of scale", self.scale)
-
-    @property
-    def variance(self) -> float:
-        """Variance of one draw."""
-        return max(discrete_laplace_variance(self.scale), LEAST_VARIANCE)
-
-
-@dataclass(frozen=True)
-class Gaussian:
-    """A normal deviate of standard deviation `sigma`, rounded to the nearest integer."""
-
-    sigma: Fraction
-
-    def __post_init__(self) -> None:
-        _require_positive("Gaussian noise of standard deviation", self.sigma)
-
-    @property
-    def variance(self) -> float:
-        """Variance of one draw."""
-        return max(rounded_gaussian_variance(self.sigma), LEAST_VARIANCE)
-
-
-@dataclass(frozen=True)
-class Skellam:
-    """The difference of two Poisson numbers, of variance `mu`: unlike rounded normals, shares of it add up exactly."""
-
-    mu: Fraction
-
-    def __post_init__(self) -> None:
-        _require_positive("Skellam noise of variance", self.mu)
-
-    @property
-    def variance(self) -> float:
-        """Variance of one draw."""
-        return max(float(self.mu), LEAST_VARIANCE)
-
-
-Noise = Laplace | Gaussian | Skellam
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """How far one person can move an answer: the L1 norm, and the square of the L2 norm (which is rational)."""
-
-    l1: Fraction
-    l2_squared: Fraction
-
-    def __post_init__(self) -> None:
-        _require_positive("an L1 sensitivity of", self.l1)
-        _require_positive("a squared L2 sensitivity of", self.l2_squared)
-
-    @classmethod
-    def single(cls, bound: int) -> Sensitivity:
-        """Of one number that moves by at most `bound`."""
-        return cls(Fraction(bound), Fraction(bound) ** 2)
-
-    def repeated(self, times: int) -> Sensitivity:
-        """Of `times` such answers side by side."""
-        return Sensitivity(self.l1 * times, self.l2_squared * times)
+from sfumato.privacy.mechanisms import NOISES, Noise
+from sfumato.privacy.mechanisms.exponential import Exponential
+from sfumato.privacy.sensitivity import Notion, Sensitivity, require_positive
 
 
 @dataclass(frozen=True)
@@ -91,13 +21,16 @@ class Noisy:
     noise: Noise
     sensitivity: Sensitivity
 
+    def cost(self, notion: Notion) -> Fraction:
+        """What this event costs."""
+        return self.noise.cost(self.sensitivity, notion)
+
     def to_dict(self) -> dict[str, Any]:
         """This event as JSON; every number is an exact fraction in text form."""
-        kind, name = next((kind, name) for kind, (noise, name) in _NOISES.items() if isinstance(self.noise, noise))
         return {
-            "event": kind,
+            "event": self.noise.kind,
             "question": self.question,
-            name: str(getattr(self.noise, name)),
+            self.noise.width_name: str(self.noise.width),
             "sensitivity_l1": str(self.sensitivity.l1),
             "sensitivity_l2_squared": str(self.sensitivity.l2_squared),
         }
@@ -105,30 +38,28 @@ class Noisy:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several candidates, drawn with probability proportional to exp(rate * score).
+    """One of several candidates, drawn by the exponential mechanism.
 
     One person moves every score by at most `sensitivity`, in the unit of the scores.
     """
 
     question: str
-    rate: Fraction
+    mechanism: Exponential
     sensitivity: int
 
     def __post_init__(self) -> None:
-        _require_positive("a choice of rate", self.rate)
-        _require_positive("a choice among scores of sensitivity", self.sensitivity)
+        require_positive("a choice among scores of sensitivity", self.sensitivity)
 
-    @property
-    def epsilon(self) -> Fraction:
-        """Weights move by a factor of at most exp(rate * sensitivity), and so does their sum, maybe the other way."""
-        return 2 * self.rate * self.sensitivity
+    def cost(self, notion: Notion) -> Fraction:
+        """What this event costs."""
+        return self.mechanism.cost(self.sensitivity, notion)
 
     def to_dict(self) -> dict[str, Any]:
         """This event as JSON; every number is exact."""
         return {
             "event": "choice",
             "question": self.question,
-            "rate": str(self.rate),
+            "rate": str(self.mechanism.rate),
             "sensitivity": str(self.sensitivity),
         }
 
@@ -139,6 +70,10 @@ class Free:
 
     question: str
     reason: str
+
+    def cost(self, notion: Notion) -> Fraction:
+        """Nothing."""
+        return Fraction(0)
 
     def to_dict(self) -> dict[str, Any]:
         """This event as JSON."""
@@ -155,27 +90,17 @@ def event_from_dict(record: dict[str, Any]) -> Event:
         if kind == "free":
             return Free(question, str(record["reason"]))
         if kind == "choice":
-            return Choice(question, exact_number(record["rate"]), _whole(record["sensitivity"]))
-        if kind in _NOISES:
-            noise, width = _NOISES[kind]
+            return Choice(question, Exponential(exact_number(record["rate"])), _whole(record["sensitivity"]))
+        if kind in NOISES:
+            noise = NOISES[kind]
             sensitivity = Sensitivity(*(exact_number(record[f"sensitivity_{norm}"]) for norm in ("l1", "l2_squared")))
-            # One person moves whole numbers by whole numbers, so that no coordinate's square is below its size.
+            # One person moves whole numbers by whole numbers, so no coordinate's square is below its size.
             if not sensitivity.l1 <= sensitivity.l2_squared <= sensitivity.l1**2:
                 raise ValueError("no whole numbers move by these L1 and L2 norms")
-            return Noisy(question, noise(exact_number(record[width])), sensitivity)
+            return Noisy(question, noise(exact_number(record[noise.width_name])), sensitivity)
     except (KeyError, TypeError, ValueError) as problem:
         raise BudgetError(f"a ledger event cannot be read ({problem!r}); wanted the keys that Sfumato writes") from None
-    raise BudgetError(
-        f"a ledger has an event of kind {kind!r}; known kinds are laplace, gaussian, skellam, choice and free"
-    )
-
-
-_NOISES: dict[str, tuple[type[Laplace] | type[Gaussian] | type[Skellam], str]] = {
-    "laplace": (Laplace, "scale"),
-    "gaussian": (Gaussian, "sigma"),
-    "skellam": (Skellam, "mu"),
-}
-"""Kinds of noise as they are written down, and the name of their width."""
+    raise BudgetError(f"a ledger has an event of kind {kind!r}; known kinds are {', '.join(NOISES)}, choice and free")
 
 
 def _whole(value: Any) -> int:
@@ -183,9 +108,3 @@ def _whole(value: Any) -> int:
     if exact.denominator != 1:
         raise ValueError(f"{exact} is not whole")
     return int(exact)
-
-
-def _require_positive(what: str, number: Fraction | int) -> None:
-    # Noise without width would hide nothing, and what moves nothing, or less than nothing, would cost nothing.
-    if not number > 0:
-        raise BudgetError(f"{what} {number} was given; it must be above 0")

@@ -1,98 +1,54 @@
-"""Holders: the only objects that have private rows. A holder charges the ledger first and answers second.
+"""Holders: the only objects that reach private rows. A holder calibrates, charges the ledger, and then answers.
 
-Sensitivities and their proofs: docs/proofs/sensitivity.md; tests/privacy/test_sensitivity.py brute-forces them.
+A stage asks for a part of the budget, never for a noise: sensitivity, mechanism and charge meet in this one place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Protocol, TypeVar
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.coding import Coding, Step
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
-from sfumato.data.records import Records
-from sfumato.data.schema import Schema
 from sfumato.data.selection import Family
-from sfumato.engines import memory
-from sfumato.privacy.budget import Share
-from sfumato.privacy.choice import Race
+from sfumato.engines import MOST_CELLS, Engine
+from sfumato.privacy.budget import Budget, Share, amount_of
 from sfumato.privacy.entropy import Entropy, SystemEntropy
-from sfumato.privacy.events import Choice, Gaussian, Laplace, Noise, Noisy, Sensitivity, Skellam
+from sfumato.privacy.events import Choice, Noisy
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.noise import discrete_laplace, rounded_gaussian
-from sfumato.privacy.scores import GRID as GRID
-from sfumato.privacy.scores import Score, independence_difference
-from sfumato.privacy.shares import skellam_share
+from sfumato.privacy.mechanisms import Noise
+from sfumato.privacy.mechanisms.exponential import Exponential, Race
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.scores import GRID, Score, independence_difference
 
-Table = TypeVar("Table", contravariant=True)
-
-
-@dataclass(frozen=True)
-class Neighbours:
-    """Which two tables must look alike: at most `rows` rows more or less, or exchanged for others.
-
-    `persons` says that an identifier tells which rows are one person's, and that no person has more. Without one, it is
-    only an assumption that these rows are all that a person has.
-    """
-
-    rows: int = 1
-    replace: bool = False
-    persons: bool = False
-
-    @classmethod
-    def of(cls, schema: Schema) -> Neighbours:
-        """The relation that a schema declares."""
-        return cls(schema.unit.rows, schema.neighbours == "replace-one", schema.unit.column is not None)
-
-    @property
-    def changes(self) -> int:
-        """How many rows must be added or removed, one by one, to get from a table to its neighbour."""
-        return self.rows * (2 if self.replace else 1)
-
-    @property
-    def marginal(self) -> Sensitivity:
-        """Of one table of counts. All rows of a person may lie in one cell; an exchanged person moves two cells."""
-        cells = Sensitivity.single(self.rows)
-        return cells.repeated(2) if self.replace else cells
-
-    @property
-    def dependence(self) -> Sensitivity:
-        """Of one dependence score on the grid: 4 for each row added or removed, and one grid step for rounding down."""
-        return Sensitivity.single(4 * self.changes * GRID + 1)
-
-    def __str__(self) -> str:
-        if self.persons:
-            who = "one person's row" if self.rows == 1 else f"all rows of one person (at most {self.rows})"
-        else:
-            who = "one row" if self.rows == 1 else f"any {self.rows} rows"
-        others = "any other" if self.rows == 1 else "any others"
-        return f"{who}, {f'replaced by {others}' if self.replace else 'added or removed'}"
+DEPENDENCE, CHOOSE = "dependence", "choose"
+"""Questions that not every holder can answer; all can measure tables. A recipe says which of them it needs."""
 
 
-class Codec(Protocol[Table]):
-    """A public way to turn a table into codes: it may fail, but what it does to one row depends on that row alone."""
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """Noisy scores of pairs, and the tables that were paid for to find them, if it took any."""
 
-    @property
-    def domain(self) -> Domain:
-        """The domain of the codes."""
-        ...
-
-    def encode(self, table: Table) -> Records:
-        """The codes of a table."""
-        ...
+    scores: NDArray[np.float64]
+    tables: tuple[Measurement, ...] = ()
 
 
 class Holder(Protocol):
     """Answers questions about private rows with noise, and charges for each answer before it looks."""
 
     @property
+    def coding(self) -> Coding:
+        """How the codes that are asked about follow from the attributes of the schema; public."""
+        ...
+
+    @property
     def domain(self) -> Domain:
-        """The public domain of the rows."""
+        """The attributes that may be asked about; public."""
         ...
 
     @property
@@ -100,20 +56,19 @@ class Holder(Protocol):
         """Which tables must look alike."""
         ...
 
-    @property
-    def budget(self) -> Share:
-        """The whole budget of the run, spent or not; public."""
+    def variance(self, part: Share) -> float:
+        """The variance of the noise that a part of the budget buys for each cell of one table; asks nothing."""
         ...
 
-    def measure(self, cliques: Sequence[Clique], noises: Sequence[Noise]) -> tuple[Measurement, ...]:
-        """The marginal of each clique, every cell with independent noise."""
+    def measure(self, cliques: Sequence[Clique], parts: Sequence[Share]) -> tuple[Measurement, ...]:
+        """The table of each clique, every cell with independent noise, for a part of the budget each."""
         ...
 
-    def dependence(self, pairs: Sequence[Clique], noise: Noise) -> NDArray[np.float64]:
-        """How far each pair of columns is from independence, in rows: the InDif score plus noise."""
+    def dependence(self, pairs: Sequence[Clique], part: Share) -> Dependence:
+        """How far each pair of attributes is from independence, in rows, plus noise; all of them for one part."""
         ...
 
-    def choose(self, families: Sequence[Family], score: Score, epsilon: Fraction, handicaps: Sequence[int]) -> int:
+    def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
         """The place of one family, those of high score more likely, by the exponential mechanism."""
         ...
 
@@ -121,108 +76,127 @@ class Holder(Protocol):
         """Record a step that needs no answer about the rows and so costs nothing."""
         ...
 
-    def through(self, codec: Codec[Records]) -> Holder:
-        """The same rows in the codes of `codec`; asks nothing and costs nothing."""
+    def through(self, step: Step) -> Holder:
+        """The same rows after one more step of coding; asks nothing and costs nothing."""
         ...
 
 
 class LocalHolder:
-    """A holder of one table in this process."""
+    """A holder of rows that one engine can count."""
 
-    def __init__(self, records: Records, neighbours: Neighbours, ledger: Ledger, entropy: Entropy | None = None):
-        self._records = records
+    def __init__(
+        self,
+        engine: Engine,
+        neighbours: Neighbours,
+        ledger: Ledger,
+        entropy: Entropy | None = None,
+        coding: Coding | None = None,
+    ):
+        self._engine = engine
         self._ledger = ledger
         self._entropy = entropy or SystemEntropy()
         self._scores: dict[tuple[str, Family], int] = {}
         self.neighbours = neighbours
+        self.coding = Coding(engine.domain) if coding is None else coding
 
     @property
     def domain(self) -> Domain:
-        """The public domain of the rows."""
-        return self._records.domain
-
-    @property
-    def budget(self) -> Share:
-        """The whole budget of the run, spent or not; public."""
-        return self._ledger.budget.total
+        """The attributes that may be asked about; public."""
+        return self.coding.domain
 
     def note(self, question: str, reason: str) -> None:
         """Record a step that needs no answer about the rows and so costs nothing."""
         self._ledger.note(question, reason)
 
-    def through(self, codec: Codec[Records]) -> LocalHolder:
-        """The same rows in the codes of `codec`; asks nothing and costs nothing."""
-        return LocalHolder(codec.encode(self._records), self.neighbours, self._ledger, self._entropy)
+    def through(self, step: Step) -> LocalHolder:
+        """The same rows after one more step of coding; asks nothing and costs nothing."""
+        return LocalHolder(self._engine, self.neighbours, self._ledger, self._entropy, self.coding.then(step))
 
-    def measure(self, cliques: Sequence[Clique], noises: Sequence[Noise]) -> tuple[Measurement, ...]:
-        """The marginal of each clique, every cell with independent noise of its own width."""
-        domains = [self.domain.project(clique) for clique in cliques]
-        for clique in cliques:
-            self.domain.require_cells(clique, memory.MOST_CELLS)
-        self._ledger.charge(*table_events(cliques, noises, self.neighbours))
+    def variance(self, part: Share) -> float:
+        """The variance of the noise that a part of the budget buys for each cell of one table; asks nothing."""
+        return table_noise(self._ledger.budget, part, self.neighbours).variance
+
+    def measure(self, cliques: Sequence[Clique], parts: Sequence[Share]) -> tuple[Measurement, ...]:
+        """The table of each clique, every cell with independent noise, for a part of the budget each."""
+        domains = self._require_tables(cliques)
+        events = table_events(cliques, table_noises(self._ledger.budget, parts, self.neighbours), self.neighbours)
+        numbers = self._ledger.charge(*events)
         # Noise is drawn before the rows are counted: its running time cannot depend on them.
-        drawn = [self._draw(noise, domain.cells()) for domain, noise in zip(domains, noises, strict=True)]
-        exact = memory.count(self._records, cliques)
+        drawn = [event.noise.draw(domain.cells(), self._entropy) for event, domain in zip(events, domains, strict=True)]
+        exact = self._engine.count(self.coding, cliques)
         return tuple(
-            Measurement(Marginal(domain, table.counts + extra.reshape(domain.shape)), noise.variance)
-            for domain, table, extra, noise in zip(domains, exact, drawn, noises, strict=True)
+            Measurement(
+                Marginal(domain, table.counts + extra.reshape(domain.shape)), event.noise.variance, self.coding, number
+            )
+            for domain, table, extra, event, number in zip(domains, exact, drawn, events, numbers, strict=True)
         )
 
-    def dependence(self, pairs: Sequence[Clique], noise: Noise) -> NDArray[np.float64]:
-        """How far each pair of columns is from independence, in rows, plus noise.
+    def dependence(self, pairs: Sequence[Clique], part: Share) -> Dependence:
+        """How far each pair of attributes is from independence, in rows, plus noise.
 
-        The score of columns a and b is InDif = sum over cells |M_ab - M_a M_b / n|. The width of `noise` is in units of
-        1/GRID rows.
+        The score of attributes a and b is InDif = sum over cells |M_ab - M_a M_b / n|, in units of 1/GRID rows.
         """
+        self._require_tables(pairs)
         sensitivity = self.neighbours.dependence.repeated(len(pairs))
+        noise = self._ledger.budget.noise.calibrate(amount_of(part, self._ledger.budget), sensitivity)
         self._ledger.charge(Noisy(f"dependence of {len(pairs)} pairs of columns, in rows / {GRID}", noise, sensitivity))
-        drawn = self._draw(noise, len(pairs))
-        tables = (table for batch in _batches(self.domain, pairs) for table in memory.count(self._records, batch))
-        exact = np.fromiter(
-            (independence_difference(_integers(table)) for table in tables), dtype=np.int64, count=len(pairs)
-        )
-        return np.asarray((exact + drawn) / GRID, dtype=np.float64)
+        drawn = noise.draw(len(pairs), self._entropy)
+        scores = (independence_difference(_integers(table)) for table in self._tables(pairs))
+        exact = np.fromiter(scores, dtype=np.int64, count=len(pairs))
+        return Dependence(np.asarray((exact + drawn) / GRID, dtype=np.float64))
 
-    def choose(self, families: Sequence[Family], score: Score, epsilon: Fraction, handicaps: Sequence[int]) -> int:
+    def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
         """The place of one family, drawn with probability proportional to exp(rate * (score - handicap)).
 
         Args:
-            families: a column and its parents, each.
+            families: an attribute and its parents, each.
             score: what the choice prefers.
-            epsilon: what the choice costs.
+            part: what the choice costs.
             handicaps: public numbers, one for each family, in the unit of the score.
         """
-        sensitivity = score.sensitivity(self.neighbours.rows, self.neighbours.replace)
-        event = Choice(
-            f"one of {len(families)} sets of parents, by score {score.name}", epsilon / (2 * sensitivity), sensitivity
-        )
-        self._ledger.charge(event)
+        new = [family for family in families if (score.name, family) not in self._scores]
+        cliques = [(one.column, *one.parents) for one in new]
+        self._require_tables(cliques)
+        budget, sensitivity = self._ledger.budget, self.neighbours.score(score)
+        mechanism = Exponential.calibrate(amount_of(part, budget), sensitivity, budget.notion)
+        question = f"one of {len(families)} sets of parents, by score {score.name}"
+        self._ledger.charge(Choice(question, mechanism, sensitivity))
         # What decides is drawn before the rows are counted, for all candidates: that takes as long on every table.
         race = Race.draw(len(families), self._entropy)
-        new = [family for family in families if (score.name, family) not in self._scores]
-        cliques = [(family.column, *family.parents) for family in new]
-        tables = (table for batch in _batches(self.domain, cliques) for table in memory.count(self._records, batch))
-        for family, table in zip(new, tables, strict=True):
+        for family, table in zip(new, self._tables(cliques), strict=True):
             # A family is a candidate in many choices, and its exact score does not change between them.
             counts = _integers(table)
             self._scores[score.name, family] = score.of(counts.reshape(counts.shape[0], -1))
         exact = [self._scores[score.name, family] - less for family, less in zip(families, handicaps, strict=True)]
-        return race.winner(exact, event.rate)
+        return race.winner(exact, mechanism.rate)
 
-    def _draw(self, noise: Noise, size: int) -> NDArray[np.int64]:
-        match noise:
-            case Laplace(scale):
-                return discrete_laplace(scale, size, self._entropy)
-            case Gaussian(sigma):
-                return rounded_gaussian(sigma, size, self._entropy)
-            case Skellam(mu):
-                return skellam_share(mu, 1, size, self._entropy)
+    def _require_tables(self, cliques: Sequence[Clique]) -> list[Domain]:
+        """The domains of tables. Those that cannot be counted are refused, before anything is charged for them."""
+        for clique in cliques:
+            self.domain.require_cells(clique, MOST_CELLS)
+        return [self.domain.project(clique) for clique in cliques]
+
+    def _tables(self, cliques: Sequence[Clique]) -> Iterator[Marginal]:
+        """Exact tables, one after the other, no more of them in memory than fit."""
+        for batch in _batches(self.domain, cliques):
+            yield from self._engine.count(self.coding, batch)
 
     def __repr__(self) -> str:
         return f"LocalHolder({self.domain!r})"
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a holder has private rows and cannot be pickled or copied")
+
+
+def table_noise(budget: Budget, part: Share, neighbours: Neighbours) -> Noise:
+    """The noise that a part of a budget buys for one table."""
+    return budget.noise.calibrate(amount_of(part, budget), neighbours.marginal)
+
+
+def table_noises(budget: Budget, parts: Sequence[Share], neighbours: Neighbours) -> list[Noise]:
+    """The noise of several tables. There may be thousands of them, but their parts are of few sizes."""
+    known = {part: table_noise(budget, part, neighbours) for part in set(parts)}
+    return [known[part] for part in parts]
 
 
 def table_events(cliques: Sequence[Clique], noises: Sequence[Noise], neighbours: Neighbours) -> tuple[Noisy, ...]:

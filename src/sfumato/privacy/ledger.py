@@ -10,11 +10,14 @@ from typing import Any
 from sfumato.errors import BudgetError, BudgetExceeded
 from sfumato.exact import printed_up
 from sfumato.privacy.accountant import membership_advantage
-from sfumato.privacy.budget import ZCDP, Budget, PureDP, budget_from_dict
+from sfumato.privacy.budget import ZCDP, Budget, PureDP, Share, budget_from_dict
 from sfumato.privacy.events import Event, Free, event_from_dict
 
 Entry = tuple[str, Event]
 """An event and the stage that asked for it."""
+
+ROUNDING = Fraction(1, 1 << 20)
+"""Widths of noise are rounded up, so a little of every share stays unspent: far less than this part of the budget."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Statement:
     @property
     def spent(self) -> Fraction:
         """Sum of the costs of all events, in the unit of the budget."""
-        return sum((self.budget.cost(event) for _, event in self.entries), Fraction(0))
+        return sum((event.cost(self.budget.notion) for _, event in self.entries), Fraction(0))
 
     @property
     def guarantee(self) -> dict[str, float]:
@@ -73,7 +76,8 @@ class Statement:
     def to_dict(self) -> dict[str, Any]:
         """This statement as JSON; totals, guarantee and sentence are for readers and are not read back."""
         entries = [
-            {"stage": stage, **event.to_dict(), "cost": float(self.budget.cost(event))} for stage, event in self.entries
+            {"stage": stage, **event.to_dict(), "cost": float(event.cost(self.budget.notion))}
+            for stage, event in self.entries
         ]
         return {
             "budget": self.budget.to_dict(),
@@ -81,7 +85,7 @@ class Statement:
             "observed": list(self.observed),
             "guarantee": self.guarantee,
             "sentence": self.sentence(),
-            "unit": self.budget.total.unit,
+            "unit": self.budget.currency.value,
             "available": float(self.budget.total.amount),
             "spent": float(self.spent),
             "events": entries,
@@ -117,16 +121,17 @@ class Ledger:
         """What may still be spent."""
         return self._total - self._spent
 
-    def charge(self, *events: Event) -> None:
-        """Record the events, or refuse all of them and record nothing."""
-        cost = sum((self.budget.cost(event) for event in events), Fraction(0))
+    def charge(self, *events: Event) -> range:
+        """Record the events and give their numbers, or refuse all of them and record nothing."""
+        cost = sum((event.cost(self.budget.notion) for event in events), Fraction(0))
         if cost > self.left:
             raise BudgetExceeded(
-                f"{events[0].question} would cost {printed_up(cost, 4)} {self.budget.total.unit}; "
+                f"{events[0].question} would cost {printed_up(cost, 4)} {self.budget.currency.value}; "
                 f"{printed_up(self.left, 4)} is left of {printed_up(self._total, 4)}; nothing was computed"
             )
         self._spent += cost
         self._entries.extend((self.stage, event) for event in events)
+        return range(len(self._entries) - len(events), len(self._entries))
 
     def note(self, question: str, reason: str) -> None:
         """Record a step that reads no rows."""
@@ -135,3 +140,21 @@ class Ledger:
     def statement(self) -> Statement:
         """The book so far, as a value."""
         return Statement(self.budget, self.protects, tuple(self._entries), self.observed)
+
+
+class Purse:
+    """The budget that a stage may still spend: so much of what a ledger has left, less what was charged since."""
+
+    def __init__(self, ledger: Ledger, fraction: Fraction = Fraction(1)):
+        self._ledger = ledger
+        self._floor = ledger.left * (1 - fraction)
+
+    @property
+    def left(self) -> Share:
+        """What may still be spent."""
+        return Share(self._ledger.budget.currency, max(Fraction(0), self._ledger.left - self._floor))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether only the rounding of noise widths is left, which is far less than this part of the budget."""
+        return self.left.amount <= self._ledger.budget.total.amount * ROUNDING

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError
 from sfumato.privacy.entropy import Entropy
-from sfumato.privacy.lazy import DigitSource, Interval, LazyUniform, Mask, Rows, exp_bounds
+from sfumato.privacy.exact_uniform import DigitSource, Interval, LazyUniform, Mask, Rows, exp_bounds
 
 Integers = NDArray[np.int64]
 

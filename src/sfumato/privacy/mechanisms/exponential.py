@@ -19,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import BudgetError
+from sfumato.privacy.conversions import gaussian_of_pure, largest
 from sfumato.privacy.entropy import Entropy
-from sfumato.privacy.lazy import DigitSource, LazyUniform
+from sfumato.privacy.exact_uniform import DigitSource, LazyUniform
+from sfumato.privacy.sensitivity import Notion, require_positive
 
 _BITS = 53
 """Bits of a uniform number that the float of its time is computed from: as many as a float has."""
@@ -28,6 +30,39 @@ _ROOM = 2.0**-40
 """Room for the rounding of logarithms, products and sums, in units of what they are rounded from."""
 _FIRST_DIGITS = 4
 """This many digits of 32 bits decide nearly every race that floats leave open; the rest go on with twice as many."""
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """A candidate of integer score s is chosen with a probability proportional to exp(rate * s)."""
+
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        require_positive("a choice of rate", self.rate)
+
+    @classmethod
+    def calibrate(cls, amount: Fraction, sensitivity: int, notion: Notion) -> Exponential:
+        """The steepest choice that `amount` pays for, where one person moves every score by at most `sensitivity`."""
+        epsilon = amount if notion is Notion.PURE else largest(lambda one: _cost(one, notion) <= amount)
+        return cls(epsilon / (2 * sensitivity))
+
+    def cost(self, sensitivity: int, notion: Notion) -> Fraction:
+        """What one choice costs.
+
+        Weights move by a factor of at most exp(rate * sensitivity), and so does their sum, maybe the other way.
+        """
+        return _cost(2 * self.rate * sensitivity, notion)
+
+
+def _cost(epsilon: Fraction, notion: Notion) -> Fraction:
+    match notion:
+        case Notion.PURE:
+            return epsilon
+        case Notion.GAUSSIAN:
+            return gaussian_of_pure(epsilon)
+        case Notion.CONCENTRATED | Notion.RENYI:
+            return epsilon**2 / 8  # log-likelihood ratios of a choice span at most epsilon, whatever the outcome
 
 
 @dataclass(frozen=True, eq=False)

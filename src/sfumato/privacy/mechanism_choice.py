@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from sfumato.errors import MethodError
-from sfumato.privacy.budget import ApproxDP, Budget, PureDP, Share, SkellamDP
-from sfumato.privacy.holder import Neighbours
+from sfumato.privacy.budget import ApproxDP, Budget, Currency, PureDP, Share, SkellamDP
+from sfumato.privacy.mechanisms import Gaussian, Laplace, Noise
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.sensitivity import Sensitivity
 
 
-def less_noise(budget: Budget, tables: int, neighbours: Neighbours) -> Budget:
-    """The budget under which `tables` tables of equal cost get the lesser noise in each cell.
+def planned_noise(share: Share, sensitivity: Sensitivity) -> Noise:
+    """The noise that one holder of all rows would calibrate, for plans that are made before a ledger is opened."""
+    noise = Laplace if share.currency is Currency.EPSILON else Gaussian
+    return noise.calibrate(share.amount, sensitivity)
+
+
+def choose_mechanism(budget: Budget, tables: int, neighbours: Neighbours) -> Budget:
+    """The budget under which `tables` tables of equal cost have less noise in each cell.
 
     An (epsilon, delta) budget becomes PureDP(epsilon), which implies it, if Laplace noise with epsilon / tables for
     each table has a smaller variance than Gaussian noise; otherwise, and for all other budgets, it stays as it is. The
@@ -21,7 +29,7 @@ def less_noise(budget: Budget, tables: int, neighbours: Neighbours) -> Budget:
         return budget
     pure = PureDP(budget.epsilon)
     laplace, gaussian = (
-        Share(total.unit, total.amount / tables).noise(neighbours.marginal).variance
+        planned_noise(Share(total.currency, total.amount / tables), neighbours.marginal).variance
         for total in (pure.total, budget.total)
     )
     return pure if laplace < gaussian else budget

@@ -1,0 +1,58 @@
+"""Neighbours: which two tables must look alike, and how far apart they can be in each kind of answer.
+
+Proofs: docs/proofs/sensitivity.md; tests/privacy/test_sensitivity.py brute-forces them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sfumato.privacy.scores import GRID, Score
+from sfumato.privacy.sensitivity import Sensitivity
+from sfumato.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Which two tables must look alike: at most `rows` rows more or less, or exchanged for others.
+
+    `persons` says that an identifier tells which rows are one person's, and that no person has more. Without one, it is
+    only an assumption that these rows are all that a person has.
+    """
+
+    rows: int = 1
+    replace: bool = False
+    persons: bool = False
+
+    @classmethod
+    def of(cls, schema: Schema) -> Neighbours:
+        """The relation that a schema declares."""
+        return cls(schema.unit.rows, schema.neighbours == "replace-one", schema.unit.column is not None)
+
+    @property
+    def changes(self) -> int:
+        """How many rows must be added or removed, one by one, to get from a table to its neighbour."""
+        return self.rows * (2 if self.replace else 1)
+
+    @property
+    def marginal(self) -> Sensitivity:
+        """Of one table of counts. All rows of a person may lie in one cell; an exchanged person moves two cells."""
+        cells = Sensitivity.single(self.rows)
+        return cells.repeated(2) if self.replace else cells
+
+    @property
+    def dependence(self) -> Sensitivity:
+        """Of one dependence score on the grid: 4 for each row added or removed, and one grid step for rounding down."""
+        return Sensitivity.single(4 * self.changes * GRID + 1)
+
+    def score(self, score: Score) -> int:
+        """Of one score for a choice, in units of 1/GRID."""
+        return score.sensitivity(self.rows, self.replace)
+
+    def __str__(self) -> str:
+        if self.persons:
+            who = "one person's row" if self.rows == 1 else f"all rows of one person (at most {self.rows})"
+        else:
+            who = "one row" if self.rows == 1 else f"any {self.rows} rows"
+        others = "any other" if self.rows == 1 else "any others"
+        return f"{who}, {f'replaced by {others}' if self.replace else 'added or removed'}"
