@@ -6,9 +6,9 @@ from scipy.stats.contingency import association
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
 from sfumato.errors import SchemaError
 from sfumato.evaluate.correlations import association_error, associations, numbers_of
+from sfumato.schema.schema import Schema
 
 CODES = np.arange(3.0)
 

@@ -6,11 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from sfumato.data.records import Records
-from sfumato.data.rules import Rule, rule_problems
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, SchemaError
 from sfumato.evaluate.rules import violations
+from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.rules import Rule, rule_problems
+from sfumato.schema.schema import Schema
 
 STATUS = ["single", "married", "widowed"]
 GRADES = ["low", "middle", "high"]

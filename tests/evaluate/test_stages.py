@@ -5,7 +5,7 @@ from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.evaluate.stages import StageErrors, stage_errors
-from sfumato.synthesize.max_entropy import maximum_entropy
+from sfumato.models.max_entropy import maximum_entropy
 
 DOMAIN = Domain({"a": 2, "b": 2})
 PAIR = ("a", "b")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from sfumato.data.coding import Coding, Level, Levels
 from sfumato.data.domain import Domain
-from sfumato.data.levels import Level, Leveled
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.selection import Family, Network, Selection
@@ -53,8 +53,8 @@ def test_a_parent_cell_without_rows_takes_the_margin_and_negative_cells_count_as
 
 def test_a_level_is_a_parent_through_its_column():
     base = Domain({"a": 4, "b": 2})
-    level = Level("a in 2", "a", (0, 0, 1, 1))
-    extended = Leveled(base, (level,)).domain
+    level = Level("a", (0, 0, 1, 1))
+    extended = Coding(base, (Levels((level,)),)).domain
     marginals = Marginals(
         extended,
         (

@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from helpers_holders import opened
 from helpers_population import marginals_of, population
 from sfumato.data.domain import Domain
-from sfumato.data.junction_tree import junction_tree
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
-from sfumato.data.schema import Schema
 from sfumato.data.selection import Selection
 from sfumato.errors import MethodError, ModelTooLarge, SchemaError
-from sfumato.fitting import take_in
+from sfumato.models.junction_tree import junction_tree
 from sfumato.pipeline import run
 from sfumato.privacy.budget import PureDP
 from sfumato.recipes.priview import PRIVIEW
 from sfumato.recipes.privsyn import PRIVSYN
+from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
 from sfumato.synthesize.graphical import Graphical, draw, fit
 
@@ -250,7 +250,7 @@ def test_any_recipe_can_end_in_a_graphical_model():
 
 def test_a_selection_that_is_too_large_is_refused_before_its_tables_are_paid_for():
     schema = Schema.parse(json.loads(survey_schema_text()))
-    holder, ledger = take_in(simulate(2000), schema, PureDP(1))
+    holder, ledger = opened(simulate(2000), schema, PureDP(1))
     with pytest.raises(ModelTooLarge, match="cells"):
         run(replace(PRIVIEW, synthesize=Graphical(limit=1000)), holder, schema, ledger)
     assert ledger.left == ledger.budget.total.amount

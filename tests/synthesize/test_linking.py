@@ -13,10 +13,10 @@ from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
 from sfumato.data.selection import Chain, Selection
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import MethodError
+from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
 from sfumato.synthesize.linking import Linking
 from sfumato.synthesize.matching import CANDIDATES, Graph, fit_edges, maximum_links, priority_links

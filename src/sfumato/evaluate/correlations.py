@@ -8,11 +8,11 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.bins import TickBins
-from sfumato.data.columns import Boolean, Categorical, Column
 from sfumato.data.marginal import Projectable
 from sfumato.errors import SchemaError
 from sfumato.evaluate.keys import Ints, occupied
+from sfumato.schema.bins import TickBins
+from sfumato.schema.columns import Boolean, Categorical, Column
 
 Floats = NDArray[np.float64]
 

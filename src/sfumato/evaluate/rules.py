@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.columns import Boolean, Categorical, Column, Date, Datetime
-from sfumato.data.periods import seconds_of
-from sfumato.data.rules import Allowed, Rule, place, rule_problems
 from sfumato.errors import DataError, SchemaError
+from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime
+from sfumato.schema.periods import seconds_of
+from sfumato.schema.rules import Allowed, Rule, place, rule_problems
 
 Mask = NDArray[np.bool_]
 

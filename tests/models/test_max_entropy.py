@@ -9,7 +9,7 @@ from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.errors import ModelTooLarge, SchemaError
-from sfumato.synthesize.max_entropy import bridged, least_squares, maximal_intersections, maximum_entropy
+from sfumato.models.max_entropy import bridged, least_squares, maximal_intersections, maximum_entropy
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2})
 BITS = Domain({"a": 2, "b": 2, "c": 2})

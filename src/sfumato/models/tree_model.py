@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.domain import Clique, Domain
-from sfumato.data.junction_tree import JunctionTree
 from sfumato.data.marginal import Marginal
 from sfumato.errors import MethodError
+from sfumato.models.junction_tree import JunctionTree
 
 Array = NDArray[np.float64]
 Evidence = Mapping[str, NDArray[np.bool_]]
