@@ -1,63 +1,41 @@
-"""One function runs every method: encode, select, measure, reconcile, synthesize.
+"""One function runs every method: encode, learn, reconcile; a release then synthesizes as often as it likes.
 
-The first three stages take a holder and a share of the budget; the last two take neither, and so cannot see rows or
-spend.
+The first two stages take a holder and a purse; what comes after them takes neither, and so cannot see rows or spend.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from sfumato.data.attributes import Attributes
+from sfumato import parts
+from sfumato.data.coding import Coding, Level, Levels
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.data.selection import Apart, Selection
-from sfumato.errors import BudgetError
-from sfumato.privacy.budget import Share
+from sfumato.data.selection import Selection
+from sfumato.encode import Encode
+from sfumato.errors import BudgetError, MethodError
+from sfumato.exact import exact_number
+from sfumato.intake.attributes import Attributes
+from sfumato.learn import Known, Learn
+from sfumato.models.tree_model import Evidence
 from sfumato.privacy.holder import Holder
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.ledger import Ledger, Purse
 from sfumato.reconcile.pooling import pooled
 from sfumato.reconcile.totals import common_total
-
-ROUNDING = Fraction(1, 1 << 20)
-"""Widths of noise are rounded up, so a little of every share stays unspent: far less than this part of the budget."""
-
-
-class Encode(Protocol):
-    """Stage 1: learn a coding of the columns, and hand over what was measured for it."""
-
-    def __call__(self, holder: Holder, schema: Schema, share: Share) -> tuple[Recoding, tuple[Measurement, ...]]:
-        """The recoding, and noisy tables over the codes of the attributes."""
-        ...
-
-
-class Select(Protocol):
-    """Stage 2: choose the tables to measure."""
-
-    def __call__(self, holder: Holder, share: Share) -> Selection:
-        """The cliques to measure, and how they hang together."""
-        ...
-
-
-class Measure(Protocol):
-    """Stage 3: measure the chosen tables."""
-
-    def __call__(self, holder: Holder, selection: Selection, share: Share) -> tuple[Measurement, ...]:
-        """One noisy table for each clique of the selection."""
-        ...
+from sfumato.schema.schema import Schema
 
 
 class Reconcile(Protocol):
-    """Stage 4: make noisy tables agree."""
+    """Stage 3: make noisy tables agree."""
 
     def __call__(self, domain: Domain, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
         """Tables that agree with each other."""
@@ -65,19 +43,10 @@ class Reconcile(Protocol):
 
 
 class Synthesize(Protocol):
-    """Stage 5: rows again."""
+    """Stage 4: rows again."""
 
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """Rows whose marginals come close to the given ones."""
-        ...
-
-
-@runtime_checkable
-class Generalises(Protocol):
-    """A select stage in which coarser versions of columns may stand in for them."""
-
-    def with_levels(self, levels: Mapping[str, Sequence[Sequence[int]]]) -> Select:
-        """The same stage with such versions: for each column, lists of the coarse code of each of its codes."""
         ...
 
 
@@ -90,38 +59,95 @@ class Limited(Protocol):
         ...
 
 
+@runtime_checkable
+class Conditional(Protocol):
+    """A synthesizer that draws rows with given codes by itself, where others must draw and reject."""
+
+    def sample_given(
+        self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator, given: Evidence
+    ) -> Records:
+        """Rows of the conditional distribution given that some attributes have allowed codes."""
+        ...
+
+
+class Guarantee(Enum):
+    """What a method promises: pure DP, approximate DP, or either, as the budget says."""
+
+    PURE = "epsilon"
+    APPROXIMATE = "(epsilon, delta)"
+    EITHER = "epsilon or (epsilon, delta)"
+
+
+STAGES = ("encode", "learn", "reconcile", "synthesize")
+
+
 @dataclass(frozen=True)
 class Recipe:
-    """A named method: five parts, and how the budget is shared among the three that pay.
+    """A named method: four parts, as data.
 
-    `takes_views` says whether a user may give the views to measure in the place of the select stage. `needs` names the
-    questions that its parts ask of a holder; a holder that cannot answer one of them cannot run it.
+    Args:
+        name: what users call it.
+        summary: one line for lists of methods.
+        guarantee: which budgets it can spend.
+        encode: stage 1.
+        encode_part: the part of the budget that stage 1 may spend; what it leaves goes to stage 2.
+        learn: stage 2.
+        reconcile: stage 3.
+        synthesize: stage 4.
+        needs: questions besides measuring that a holder must be able to answer.
+        takes_views: whether a user may give the views to measure, instead of those the method would choose.
     """
 
     name: str
     summary: str
-    guarantee: str
-    shares: Mapping[str, Fraction]
+    guarantee: Guarantee
     encode: Encode
-    select: Select
-    measure: Measure
+    encode_part: Fraction
+    learn: Learn
     reconcile: Reconcile
     synthesize: Synthesize
+    needs: tuple[str, ...] = ()
     takes_views: bool = False
-    needs: frozenset[str] = frozenset({"measure"})
 
     def __post_init__(self) -> None:
-        if set(self.shares) != {"encode", "select", "measure"} or sum(self.shares.values()) != 1:
+        if not 0 <= self.encode_part < 1:
             raise BudgetError(
-                f"recipe {self.name!r} shares {dict(self.shares)}; encode, select and measure must sum to 1"
+                f"recipe {self.name!r} gives {self.encode_part} of the budget to encode; give a part from 0 to below 1"
             )
 
-    def parameters(self) -> dict[str, str]:
-        """The parts and shares of this recipe in readable form."""
-        parts = {
-            stage: repr(getattr(self, stage)) for stage in ("encode", "select", "measure", "reconcile", "synthesize")
+    def to_dict(self) -> dict[str, Any]:
+        """This recipe as JSON, every part with its parameters."""
+        return {
+            "name": self.name,
+            "summary": self.summary,
+            "guarantee": self.guarantee.value,
+            "encode_part": str(self.encode_part),
+            **{stage: parts.to_data(getattr(self, stage)) for stage in STAGES},
+            "needs": list(self.needs),
+            "takes_views": self.takes_views,
         }
-        return {"shares": ", ".join(f"{stage} {part}" for stage, part in self.shares.items()), **parts}
+
+    def parameters(self) -> dict[str, str]:
+        """The parts of this recipe in readable form."""
+        shares = f"encode at most {self.encode_part}, learn the rest"
+        return {"shares": shares, **{stage: repr(getattr(self, stage)) for stage in STAGES}}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any], known: Mapping[str, type]) -> Recipe:
+        """Read a recipe back, with its parts from `known` classes; a part of another class is there but cannot run."""
+        try:
+            stages = {stage: _part(record[stage], known) for stage in STAGES}
+            return cls(
+                name=_text(record["name"]),
+                summary=_text(record["summary"]),
+                guarantee=Guarantee(record["guarantee"]),
+                encode_part=exact_number(record["encode_part"]),
+                needs=tuple(map(_text, record["needs"])),
+                takes_views=bool(record["takes_views"]),
+                **stages,
+            )
+        except (KeyError, TypeError, ValueError):
+            raise MethodError("a recipe cannot be read; wanted the keys that Sfumato writes") from None
 
 
 @dataclass(frozen=True)
@@ -140,90 +166,76 @@ Progress = Callable[[str], None]
 def run(
     recipe: Recipe, holder: Holder, schema: Schema, ledger: Ledger, progress: Progress = lambda stage: None
 ) -> Model:
-    """Spend the ledger's budget on the rows of `holder`, which are in attributes of `schema`, as the recipe says.
-
-    What a stage leaves unspent goes to the stages after it, in proportion to their own shares. What is left at the end,
-    because no table was worth its noise, say, measures every column once more: the whole budget is spent on every path.
-    """
-    budget = ledger.budget.total
-    start = ledger.left
-
-    def left() -> Share:
-        return Share(budget.unit, budget.amount - (start - ledger.left))
-
-    def share_of(*stages: str) -> Share:
-        """The share of the first of these stages, the only ones that are left to pay for."""
-        parts = [recipe.shares[stage] for stage in stages]
-        return Share(budget.unit, left().amount * parts[0] / (sum(parts) or 1))
-
+    """Spend the ledger's budget on the rows of `holder`, which are in attributes of `schema`, as the recipe says."""
     progress("encode")
     ledger.stage = "encode"
-    recoding, one_way = recipe.encode(holder, schema, share_of("encode", "select", "measure"))
-    holder = holder.through(recoding)
+    encoded = recipe.encode(holder, schema, Purse(ledger, recipe.encode_part).left)
+    recoding = encoded.recoding
+    holder = holder.through(recoding.step)
 
-    progress("select")
-    ledger.stage = "select"
-    selection = _select(recipe.select, holder, Attributes(schema), recoding, share_of("select", "measure"))
-
-    if isinstance(recipe.synthesize, Limited):
-        for domain, part in _parts(recoding.domain, selection):
-            recipe.synthesize.check(domain, part)
-    progress("measure")
-    ledger.stage = "measure"
-    measured = recipe.measure(holder, selection, share_of("measure"))
-    if left().amount > budget.amount * ROUNDING:
-        measured += recipe.measure(holder, Selection(tuple((name,) for name in holder.domain)), left())
+    progress("learn")
+    ledger.stage = "learn"
+    attributes = Attributes(schema)
+    check = recipe.synthesize.check if isinstance(recipe.synthesize, Limited) else _no_limit
+    known = Known(encoded.tables, _levels(attributes, recoding), attributes.parts, check)
+    learned = recipe.learn(holder, known, Purse(ledger))
 
     # ------------- below this line nothing can see private rows -------------
     progress("reconcile")
     ledger.stage = "reconcile"
     ledger.note("make the noisy tables agree", "post-processing of noisy tables")
-    tables = [*one_way, *measured]
-    if one_way:
-        tables = list(common_total(tables))
-    agreed = pooled(recoding, tables[: len(one_way)], tables[len(one_way) :])
-    marginals = recipe.reconcile(recoding.domain, agreed, selection)
-    return Model(recoding, selection, (*one_way, *measured), marginals)
+    tables = (*encoded.tables, *learned.tables)
+    return Model(recoding, learned.selection, tables, reconciled(recipe, recoding, tables, learned.selection))
 
 
-def _select(select: Select, holder: Holder, attributes: Attributes, recoding: Recoding, share: Share) -> Selection:
-    """One selection, or one for each group of columns that the schema keeps apart."""
-    groups = attributes.parts
-    levels = {
-        name: [recoding.coarsen(name, level).tolist() for level in found] for name, found in attributes.levels.items()
-    }
+def reconciled(
+    recipe: Recipe, recoding: Recoding, measurements: Sequence[Measurement], selection: Selection
+) -> Marginals:
+    """Stage 3 on the tables of a run; the same tables give the same model, so anybody can repeat it.
 
-    def for_group(group: Sequence[str]) -> Select:
-        inside = {name: found for name, found in levels.items() if name in group}
-        return select.with_levels(inside) if isinstance(select, Generalises) and inside else select
-
-    if len(groups) == 1:
-        return for_group(groups[0])(holder, share)
-    # A group of k columns has about k²/2 pairs to be looked at.
-    parts = share.split([len(group) ** 2 for group in groups]) if share.amount else [share] * len(groups)
-    selections = tuple(
-        for_group(group)(holder.through(Group(holder.domain.project(group))), part)
-        for group, part in zip(groups, parts, strict=True)
+    The fit uses the tables of the selection and those of single attributes. Others were measured in order to choose,
+    and made the fit worse where we tried (docs/decisions/0008-learn.md); they are published all the same.
+    """
+    chosen = set(map(frozenset, selection.cliques))
+    fine: list[Measurement] = []
+    coded: list[Measurement] = []
+    for one in measurements:
+        if len(one.clique) == 1 or frozenset(one.clique) in chosen:
+            (fine if one.coding is not None and not one.coding.steps else coded).append(one)
+    agreed = list(common_total([*fine, *coded])) if fine else coded
+    return recipe.reconcile(
+        model_domain(recoding, selection), pooled(recoding, agreed[: len(fine)], agreed[len(fine) :]), selection
     )
-    cliques = tuple(clique for one in selections for clique in one.cliques)
-    weights = tuple(weight for one in selections for weight in one.weights)
-    return Selection(cliques, Apart(tuple(groups), selections), weights)
 
 
-def _parts(domain: Domain, selection: Selection) -> list[tuple[Domain, Selection]]:
-    """What is synthesised by itself: each group of columns that is kept apart, or everything."""
-    if not isinstance(selection.structure, Apart):
-        return [(domain, selection)]
-    groups = zip(selection.structure.groups, selection.structure.selections, strict=True)
-    return [(domain.project(group), part) for group, part in groups]
+def model_domain(recoding: Recoding, selection: Selection) -> Domain:
+    """The attributes that a model's tables are over: merged codes, and levels if the selection has some."""
+    return Coding(recoding.domain, (Levels(selection.levels),)).domain
 
 
-@dataclass(frozen=True)
-class Group:
-    """A codec that keeps some columns and drops the others."""
+def _no_limit(domain: Domain, selection: Selection) -> None:
+    """For synthesizers that can serve every selection."""
 
-    domain: Domain
 
-    def encode(self, records: Records) -> Records:
-        """The rows with the columns of this group only."""
-        return Records(self.domain, [records[name] for name in self.domain])
+def _part(record: Any, known: Mapping[str, type]) -> Any:
+    """A part of a recipe; a plain value in its place could not run."""
+    part = parts.from_data(record, known)
+    if not callable(part):
+        raise TypeError
+    return part
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError
+    return value
+
+
+def _levels(attributes: Attributes, recoding: Recoding) -> tuple[Level, ...]:
+    """The levels that the schema declares, as coarser versions of merged codes; of two with equally many codes one."""
+    found = [
+        Level(name, tuple(recoding.coarsen(name, level).tolist()))
+        for name, levels in attributes.levels.items()
+        for level in levels
+    ]
+    return tuple({level.name: level for level in found}.values())

@@ -5,14 +5,14 @@ import re
 import pytest
 from test_recipes import COLUMNS, budget_for, every_recipe, schema_of, table_of
 
+from helpers_holders import opened
 from sfumato.errors import MethodError
-from sfumato.fitting import take_in
 from sfumato.parties.federation import OFFERS, check_method
 from sfumato.pipeline import run
-from sfumato.privacy.holder import LocalHolder
+from sfumato.privacy.holder import CHOOSE, DEPENDENCE, LocalHolder
 from sfumato.recipes import RECIPES
 
-QUESTIONS = ("measure", "dependence", "choose")
+QUESTIONS = (DEPENDENCE, CHOOSE)
 
 
 @every_recipe
@@ -27,16 +27,16 @@ def test_a_recipe_asks_what_it_says_that_it_needs(recipe, monkeypatch):
 
         monkeypatch.setattr(LocalHolder, name, spy)
     schema = schema_of(COLUMNS)
-    holder, ledger = take_in(table_of(COLUMNS, 500), schema, budget_for(recipe))
+    holder, ledger = opened(table_of(COLUMNS, 500), schema, budget_for(recipe))
     run(recipe, holder, schema, ledger)
-    assert asked == recipe.needs
+    assert asked == set(recipe.needs)
 
 
 @every_recipe
 def test_a_federation_runs_what_it_can_answer_and_refuses_the_rest_by_name(recipe):
-    if recipe.needs <= OFFERS:
+    if set(recipe.needs) <= OFFERS:
         check_method(recipe)
         return
-    able = ", ".join(name for name, one in RECIPES.items() if one.needs <= OFFERS)
+    able = ", ".join(name for name, one in RECIPES.items() if set(one.needs) <= OFFERS)
     with pytest.raises(MethodError, match=f"method {recipe.name!r} .* use one of {re.escape(able)}$"):
         check_method(recipe)

@@ -1,23 +1,23 @@
 """What every named method must keep, whatever its parts are."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
+from helpers_holders import opened, silence
 from sfumato.errors import BudgetExceeded, SfumatoError
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
-from sfumato.fitting import fit, take_in
-from sfumato.pipeline import run
+from sfumato.fitting import fit
+from sfumato.intake.codec import SchemaCodec
+from sfumato.pipeline import Guarantee, run
 from sfumato.privacy.budget import ApproxDP, PureDP
-from sfumato.privacy.events import Free, Gaussian, Laplace
-from sfumato.privacy.holder import LocalHolder, Neighbours
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.events import Free
+from sfumato.privacy.holder import LocalHolder
 from sfumato.recipes import RECIPES
-from sfumato.select.random_views import RandomViews
+from sfumato.schema.schema import Schema
 
 every_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.name)
 
@@ -41,41 +41,67 @@ COLUMNS = {"a": 4, "b": 3, "c": 5, "d": 2, "e": 6}
 
 
 def budget_for(recipe, epsilon=3):
-    return PureDP(epsilon) if recipe.guarantee == "epsilon" else ApproxDP(epsilon, "1e-6")
+    return PureDP(epsilon) if recipe.guarantee is Guarantee.PURE else ApproxDP(epsilon, "1e-6")
 
 
 def fit_with(recipe, table, schema, epsilon=3):
-    delta = None if recipe.guarantee == "epsilon" else "1e-6"
+    delta = None if recipe.guarantee is Guarantee.PURE else "1e-6"
     return fit(table, schema, epsilon=epsilon, delta=delta, method=recipe.name)
 
 
 @every_recipe
 def test_the_whole_budget_is_spent_and_no_more(recipe):
-    holder, ledger = take_in(table_of(COLUMNS, 3000), schema_of(COLUMNS), budget_for(recipe))
+    holder, ledger = opened(table_of(COLUMNS, 3000), schema_of(COLUMNS), budget_for(recipe))
     run(recipe, holder, schema_of(COLUMNS), ledger)
     assert 0 <= ledger.left < ledger.budget.total.amount * Fraction(1, 10**5)
 
 
-STAGES = ("encode", "select", "measure")
 ROUNDING = Fraction(1, 10**5)
 """Widths of noise are rounded up to 27 significant bits; what a stage may leave of its share is less than this part."""
+
+
+def cost(ledger, stage):
+    """What a stage paid, and whether it asked anything at all."""
+    events = [event for where, event in ledger.statement().entries if where == stage]
+    asked = any(not isinstance(event, Free) for event in events)
+    return sum((event.cost(ledger.budget.notion) for event in events), Fraction(0)), asked
+
+
+class Watched:
+    """A part of a `Once` that keeps what it was given, and what the ledger had left before and after."""
+
+    def __init__(self, part, ledger):
+        self.part, self.ledger, self.turns = part, ledger, []
+
+    def __call__(self, holder, known, *shares):
+        before = self.ledger.left
+        answer = self.part(holder, known, *shares)
+        self.turns.append((*(share.amount for share in shares), before - self.ledger.left))
+        return answer
 
 
 @every_recipe
 def test_every_stage_spends_its_share(recipe):
     """What one stage leaves goes to the next, so a total cannot show that a stage charges less than it should."""
-    holder, ledger = take_in(table_of(COLUMNS, 3000), schema_of(COLUMNS), budget_for(recipe))
-    run(recipe, holder, schema_of(COLUMNS), ledger)
-    left = ledger.budget.total.amount
-    for place, stage in enumerate(STAGES):
-        events = [event for where, event in ledger.statement().entries if where == stage]
-        spent = sum(ledger.budget.cost(event) for event in events)
-        share = left * recipe.shares[stage] / sum(recipe.shares[later] for later in STAGES[place:])
-        if any(not isinstance(event, Free) for event in events):
-            assert share * (1 - ROUNDING) < spent <= share
-        else:  # it asks nothing, and says so in public
-            assert (stage, share) == ("select", 0) or (stage, recipe.encode.sigmas) == ("encode", None)
-        left -= spent
+    holder, ledger = opened(table_of(COLUMNS, 3000), schema_of(COLUMNS), budget_for(recipe))
+    total = ledger.budget.total.amount
+    select, measure = Watched(recipe.learn.select, ledger), Watched(recipe.learn.measure, ledger)
+    watched = replace(recipe, learn=replace(recipe.learn, select=select, measure=measure))
+    run(watched, holder, schema_of(COLUMNS), ledger)
+    encoded, asked = cost(ledger, "encode")
+    share = total * recipe.encode_part
+    if asked:
+        assert share * (1 - ROUNDING) < encoded <= share
+    else:  # it asks nothing, and says so in public
+        assert (encoded, recipe.encode.sigmas) == (0, None)
+    ((choosing, ahead, chosen),) = select.turns
+    assert choosing == (total - encoded) * recipe.learn.select_part
+    assert choosing * (1 - ROUNDING) <= chosen <= choosing
+    ((given, measured),) = measure.turns
+    assert given == total - encoded - chosen
+    assert given * (1 - ROUNDING) < measured <= given
+    # It weighed tables against the noise that they would get.
+    assert ahead == pytest.approx(given, rel=float(ROUNDING))
 
 
 INDEPENDENT = {
@@ -98,7 +124,7 @@ def test_the_whole_budget_is_spent_where_nothing_depends_on_anything(recipe, cas
         {n: pa.array(rng.integers(0, k, rows).astype(str).tolist(), pa.string()) for n, k in columns.items()}
     )
     for _ in range(5):
-        holder, ledger = take_in(table, schema_of(columns), budget_for(recipe, 1))
+        holder, ledger = opened(table, schema_of(columns), budget_for(recipe, 1))
         model = run(recipe, holder, schema_of(columns), ledger)
         assert 0 <= ledger.left < ledger.budget.total.amount * ROUNDING
         assert {name for one in model.marginals.tables for name in one.clique} == set(columns)
@@ -108,33 +134,33 @@ def test_the_whole_budget_is_spent_where_nothing_depends_on_anything(recipe, cas
 
 @every_recipe
 def test_a_ledger_with_too_little_left_stops_the_run(recipe):
-    records = SchemaCodec(schema_of(COLUMNS)).encode(table_of(COLUMNS, 500))
-    ledger = Ledger(budget_for(recipe), "test")
-    holder = LocalHolder(records, Neighbours(), ledger)
-    share = ledger.budget.total
-    noise = (
-        share.laplace(holder.neighbours.marginal)
-        if share.unit == "epsilon"
-        else share.gaussian(holder.neighbours.marginal)
-    )
-    holder.measure([("a",)], [noise])
+    holder, ledger = opened(table_of(COLUMNS, 500), schema_of(COLUMNS), budget_for(recipe))
+    holder.measure([("a",)], [ledger.budget.total])
+    while ledger.left:  # what rounding left
+        ledger.charge(Rest(ledger.left))
     with pytest.raises(BudgetExceeded):
         run(recipe, holder, schema_of(COLUMNS), ledger)
 
 
-class NearlyNoiseless(LocalHolder):
-    """Answers exactly; for tests of what is left when noise is taken away."""
+class Rest:
+    """An event that costs what it is told."""
 
-    def _draw(self, noise: Laplace | Gaussian, size: int):
-        return np.zeros(size, dtype=np.int64)
+    question = "the rest"
+
+    def __init__(self, price):
+        self.price = price
+
+    def cost(self, notion):
+        return self.price
 
 
 @every_recipe
-def test_without_noise_the_tables_come_back(recipe):
+def test_without_noise_the_tables_come_back(recipe, monkeypatch):
+    silence(monkeypatch)
     schema, table = schema_of(COLUMNS), table_of(COLUMNS, 40_000)
     real = SchemaCodec(schema).encode(table)
-    ledger = Ledger(budget_for(recipe, 1000), "test")
-    model = run(recipe, NearlyNoiseless(real, Neighbours(), ledger), schema, ledger)
+    holder, ledger = opened(table, schema, budget_for(recipe, 1000))
+    model = run(recipe, holder, schema, ledger)
     rng = np.random.default_rng(0)
     synthetic = model.recoding.decode(recipe.synthesize(model.marginals, model.selection, len(real), rng), rng)
     assert model.marginals.rows == 40_000
@@ -181,39 +207,31 @@ def test_any_epsilon_works(recipe, epsilon):
 
 
 @every_recipe
-def test_control_flow_depends_on_the_rows_only_through_noisy_answers(recipe):
+def test_control_flow_depends_on_the_rows_only_through_noisy_answers(recipe, monkeypatch):
     # The same noise on neighbouring tables: every event, every table and every shape must be the same.
     schema, table = schema_of(COLUMNS), table_of(COLUMNS, 800)
 
-    class Replayed(LocalHolder):
-        answers = None  # recorded on the first table, replayed on the second
+    def replayed(name):
+        real = getattr(LocalHolder, name)
 
-        def measure(self, cliques, noises):
-            found = super().measure(cliques, noises)
-            return self._replay(("measure", tuple(cliques)), found)
-
-        def dependence(self, pairs, noise):
-            return self._replay(("dependence", tuple(pairs)), super().dependence(pairs, noise))
-
-        def choose(self, families, score, epsilon, handicaps):
-            picked = super().choose(families, score, epsilon, handicaps)
-            return self._replay(("choose", tuple(families), tuple(handicaps)), picked)
-
-        def through(self, codec):
-            return Replayed(codec.encode(self._records), self.neighbours, self._ledger, self._entropy)
-
-        def _replay(self, question, answer):
+        def ask(self, *question):
+            answer = real(self, *question)
+            public = (name, self.coding, *(tuple(one) if isinstance(one, list) else one for one in question))
             if recording:
-                tape.append((question, answer))
+                tape.append((public, answer))
                 return answer
             asked, recorded = tape.pop(0)
-            assert asked == question
+            assert asked == public
             return recorded
 
+        return ask
+
+    for name in ("measure", "dependence", "choose"):
+        monkeypatch.setattr(LocalHolder, name, replayed(name))
     tape, statements, recording = [], [], True
     for rows in (table, table.slice(1)):
-        ledger = Ledger(budget_for(recipe), "test")
-        run(recipe, Replayed(SchemaCodec(schema).encode(rows), Neighbours(), ledger), schema, ledger)
+        holder, ledger = opened(rows, schema, budget_for(recipe))
+        run(recipe, holder, schema, ledger)
         statements.append(ledger.statement())
         recording = False
     assert tape == []
@@ -256,12 +274,3 @@ def test_the_list_of_methods_is_complete_and_named():
     assert all(name == recipe.name for name, recipe in RECIPES.items())
     with pytest.raises(SfumatoError, match="method 'magic' is unknown; known methods are privsyn"):
         fit(pa.table({"a": ["0"]}), schema_of({"a": 1}), epsilon=1, method="magic")
-
-
-@every_recipe
-def test_a_selection_knows_how_much_budget_will_measure(recipe):
-    """It weighs tables against the noise that they will get; the ratio is written down twice in a recipe."""
-    if recipe.shares["select"]:
-        assert Fraction(recipe.select.measure_ratio) == recipe.shares["measure"] / recipe.shares["select"]
-    elif isinstance(recipe.select, RandomViews):
-        assert recipe.select.measure_part == recipe.shares["measure"]

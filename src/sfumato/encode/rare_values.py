@@ -8,15 +8,16 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.attribute_kinds import Attribute
-from sfumato.data.attributes import Attributes
 from sfumato.data.domain import Domain
-from sfumato.data.engineering import Compress
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.recoding import Merging, Recoding
-from sfumato.data.schema import Schema
-from sfumato.privacy.budget import Share
+from sfumato.encode import Encoded
+from sfumato.intake.attribute_kinds import Attribute
+from sfumato.intake.attributes import Attributes
+from sfumato.privacy.budget import Currency, Share
 from sfumato.privacy.holder import Holder
+from sfumato.schema.features import Compress
+from sfumato.schema.schema import Schema
 
 FEW = 8
 """An attribute of at most so many codes is merged only if the schema asks for it."""
@@ -41,7 +42,7 @@ class RareValues:
 
     sigmas: float | None = None
 
-    def __call__(self, holder: Holder, schema: Schema, share: Share) -> tuple[Recoding, tuple[Measurement, ...]]:
+    def __call__(self, holder: Holder, schema: Schema, share: Share) -> Encoded:
         """The recoding, and the noisy one-way tables it was learned from (over the codes of the attributes)."""
         attributes = Attributes(schema).all
         default = None if self.sigmas is None else Compress(sigmas=self.sigmas)
@@ -50,17 +51,16 @@ class RareValues:
         if len(asked) < len(attributes):
             holder.note("use the categories and bins of the schema", "they are declared")
         if not asked:
-            return Recoding(holder.domain, tuple(map(Merging.identity, holder.domain.shape))), ()
-        power = 1 / 3 if share.unit == "epsilon" else 2 / 3
+            return Encoded(Recoding.identity(holder.domain))
+        power = 1 / 3 if share.currency is Currency.EPSILON else 2 / 3
         parts = share.split([holder.domain[name] ** power for name in asked])
-        noises = [part.noise(holder.neighbours.marginal) for part in parts]
-        measured = holder.measure([(name,) for name in asked], noises)
+        measured = holder.measure([(name,) for name in asked], parts)
         tables = {one.clique[0]: one for one in measured}
         mergings = tuple(
             learned(one, tables[one.name], wishes[one.name]) if one.name in tables else Merging.identity(one.size)
             for one in attributes
         )
-        return Recoding(holder.domain, mergings), measured
+        return Encoded(Recoding(holder.domain, mergings), measured)
 
 
 def learned(attribute: Attribute, measured: Measurement, compress: Compress | None) -> Merging:

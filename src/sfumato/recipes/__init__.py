@@ -1,10 +1,21 @@
 """The named methods: one short file each, a literal. And the named ways to make rows from the tables of a release."""
 
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
-from sfumato.errors import MethodError, ReleaseError
+from sfumato.encode.rare_values import RareValues
+from sfumato.errors import MethodError
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.learn.select.candidate_network import CandidateNetwork
+from sfumato.learn.select.chained_views import ChainedViews
+from sfumato.learn.select.covering import Covering
+from sfumato.learn.select.dense_pairs import DensePairs
+from sfumato.learn.select.frontier_network import FrontierNetwork
+from sfumato.learn.select.given_views import GivenView, GivenViews
+from sfumato.learn.select.greedy_network import GreedyNetwork
+from sfumato.learn.select.non_overlapping import NonOverlapping
+from sfumato.learn.select.random_views import RandomViews
+from sfumato.learn.select.spanning_tree import SpanningTree, TreeLimitedPairs
 from sfumato.pipeline import Recipe, Synthesize
 from sfumato.recipes.dp_ccbn import DP_CCBN
 from sfumato.recipes.dp_subn import DP_SUBN
@@ -14,6 +25,8 @@ from sfumato.recipes.pgm import PGM
 from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.recipes.priview import PRIVIEW
 from sfumato.recipes.privsyn import PRIVSYN
+from sfumato.reconcile.consistency import ConsistentNormSub
+from sfumato.reconcile.ripple import ConsistentRipple
 from sfumato.synthesize.ancestral import Ancestral
 from sfumato.synthesize.gradual_update import GradualUpdate
 from sfumato.synthesize.graphical import Graphical
@@ -33,6 +46,27 @@ SYNTHESIZERS: dict[str, Synthesize] = {
 }
 """These work for the tables of every method; a method's own may need the structure that it selected."""
 
+PARTS: dict[str, type] = {
+    part.__name__: part
+    for part in (
+        *(RareValues, Once, Tables),
+        *(CandidateNetwork, ChainedViews, Covering, DensePairs, FrontierNetwork, GivenView, GivenViews, GreedyNetwork),
+        *(NonOverlapping, RandomViews, SpanningTree, TreeLimitedPairs),
+        *(ConsistentNormSub, ConsistentRipple),
+        *(Ancestral, GradualUpdate, Graphical, Linking, MinCostFlow, SortedViews),
+    )
+}
+"""The parts that releases are read back with, by the names of their classes."""
+
+Part = TypeVar("Part", bound=type[Any])
+
+
+def register(part: Part) -> Part:
+    """Make a part of your own known, so releases made with it can be opened and sampled; also a class decorator."""
+    if PARTS.setdefault(part.__name__, part) is not part:
+        raise MethodError(f"a part named {part.__name__!r} is known already; give yours another name")
+    return part
+
 
 def recipe_named(name: str) -> Recipe:
     """The recipe of that name; an unknown name is an error that lists the known ones."""
@@ -46,27 +80,3 @@ def synthesizer_named(name: str) -> Synthesize:
     if name not in SYNTHESIZERS:
         raise MethodError(f"synthesizer {name!r} is unknown; known ones are {', '.join(SYNTHESIZERS)}")
     return SYNTHESIZERS[name]
-
-
-_PARTS: dict[str, Any] = {
-    part.__name__: part for part in (GradualUpdate, MinCostFlow, SortedViews, Graphical, Linking, Ancestral)
-}
-
-
-def synthesizer_to_dict(synthesize: Any) -> dict[str, Any]:
-    """A synthesizer as JSON: the name of the part, and its settings."""
-    return {"part": type(synthesize).__name__, **asdict(synthesize)}
-
-
-def synthesizer_from_dict(record: Mapping[str, Any]) -> Synthesize:
-    """Read a synthesizer back, as it was when its release was made, whatever a method of today has in its place."""
-    try:
-        settings = {str(name): value for name, value in record.items() if name != "part"}
-        part: Any = _PARTS[record["part"]]
-        usual = asdict(part())
-        made: Synthesize = part(**{name: type(usual[name])(value) for name, value in settings.items()})
-    except (AttributeError, KeyError, TypeError, ValueError):
-        raise ReleaseError(
-            f"the synthesizer of a release cannot be read; known parts are {', '.join(_PARTS)}, with their settings"
-        ) from None
-    return made

@@ -7,20 +7,20 @@ and not once for each column (see `CandidateNetwork`); the rest is as in our DP-
 from fractions import Fraction
 
 from sfumato.encode.rare_values import RareValues
-from sfumato.measure.least_noise import LeastNoise
-from sfumato.pipeline import Recipe
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.learn.select.candidate_network import CandidateNetwork
+from sfumato.pipeline import Guarantee, Recipe
 from sfumato.reconcile.consistency import ConsistentNormSub
-from sfumato.select.candidate_network import CandidateNetwork
 from sfumato.synthesize.ancestral import Ancestral
 
 DP_CCBN = Recipe(
     name="dp-ccbn",
     summary="a Bayesian network chosen from noisy tables of all candidates, for comparison with dp-subn",
-    guarantee="epsilon or (epsilon, delta)",
-    shares={"encode": Fraction(1, 10), "select": Fraction(45, 100), "measure": Fraction(45, 100)},
+    guarantee=Guarantee.EITHER,
     encode=RareValues(sigmas=None),
-    select=CandidateNetwork(measure_ratio=1.0),
-    measure=LeastNoise(laplace_power=1 / 2),
+    encode_part=Fraction(1, 10),
+    learn=Once(select=CandidateNetwork(), measure=Tables(epsilon_power=1 / 2), select_part=Fraction(1, 2)),
     reconcile=ConsistentNormSub(),
     synthesize=Ancestral(),
 )

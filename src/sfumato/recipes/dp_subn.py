@@ -19,21 +19,25 @@ paper, and why:
 from fractions import Fraction
 
 from sfumato.encode.rare_values import RareValues
-from sfumato.measure.least_noise import LeastNoise
-from sfumato.pipeline import Recipe
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.learn.select.frontier_network import FrontierNetwork
+from sfumato.learn.select.non_overlapping import NonOverlapping
+from sfumato.pipeline import Guarantee, Recipe
 from sfumato.reconcile.consistency import ConsistentNormSub
-from sfumato.select.frontier_network import FrontierNetwork
-from sfumato.select.non_overlapping import NonOverlapping
 from sfumato.synthesize.ancestral import Ancestral
 
 DP_SUBN = Recipe(
     name="dp-subn",
     summary="a Bayesian network chosen from noisy tables alone, for rows that are spread over many parties",
-    guarantee="epsilon or (epsilon, delta)",
-    shares={"encode": Fraction(1, 10), "select": Fraction(45, 100), "measure": Fraction(45, 100)},
+    guarantee=Guarantee.EITHER,
     encode=RareValues(sigmas=None),
-    select=FrontierNetwork(views=NonOverlapping(cells=512), measure_ratio=1.0),
-    measure=LeastNoise(laplace_power=1 / 2),
+    encode_part=Fraction(1, 10),
+    learn=Once(
+        select=FrontierNetwork(views=NonOverlapping(cells=512)),
+        measure=Tables(epsilon_power=1 / 2),
+        select_part=Fraction(1, 2),
+    ),
     reconcile=ConsistentNormSub(),
     synthesize=Ancestral(),
 )

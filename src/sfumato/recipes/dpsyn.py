@@ -24,20 +24,20 @@ Where we depart from the texts, and why:
 from fractions import Fraction
 
 from sfumato.encode.rare_values import RareValues
-from sfumato.measure.least_noise import LeastNoise
-from sfumato.pipeline import Recipe
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.learn.select.random_views import RandomViews
+from sfumato.pipeline import Guarantee, Recipe
 from sfumato.reconcile.ripple import ConsistentRipple
-from sfumato.select.random_views import RandomViews
 from sfumato.synthesize.gradual_update import GradualUpdate
 
 DPSYN = Recipe(
     name="dpsyn",
     summary="random views, as many and as large as the noise allows, or views of your own",
-    guarantee="epsilon or (epsilon, delta)",
-    shares={"encode": Fraction(1, 10), "select": Fraction(0), "measure": Fraction(9, 10)},
+    guarantee=Guarantee.EITHER,
     encode=RareValues(sigmas=4.5),
-    select=RandomViews(measure_part=Fraction(9, 10)),
-    measure=LeastNoise(),
+    encode_part=Fraction(1, 10),
+    learn=Once(select=RandomViews(), measure=Tables()),
     reconcile=ConsistentRipple(),
     synthesize=GradualUpdate(),
     takes_views=True,

@@ -26,20 +26,20 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sfumato.encode.rare_values import RareValues
-from sfumato.measure.laplace import LaplaceTables
-from sfumato.pipeline import Recipe
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.learn.select.chained_views import ChainedViews
+from sfumato.pipeline import Guarantee, Recipe
 from sfumato.reconcile.consistency import ConsistentNormSub
-from sfumato.select.chained_views import ChainedViews
 from sfumato.synthesize.linking import Linking
 
 DPVIEW = Recipe(
     name="dpview",
     summary="base and cross views chosen by domain sizes, rounded so that they still agree, and linked to rows",
-    guarantee="epsilon",
-    shares={"encode": Fraction(1, 10), "select": Fraction(0), "measure": Fraction(9, 10)},
+    guarantee=Guarantee.PURE,
     encode=RareValues(sigmas=None),
-    select=ChainedViews(),
-    measure=LaplaceTables(),
+    encode_part=Fraction(1, 10),
+    learn=Once(select=ChainedViews(), measure=Tables()),
     reconcile=ConsistentNormSub(),
     synthesize=Linking(),
 )
@@ -48,5 +48,5 @@ DPVIEW_PLUS = replace(
     DPVIEW,
     name="dpview+",
     summary="dpview with upper cross views, which say how rows of neighbouring views are paired",
-    select=ChainedViews(upper=True),
+    learn=Once(select=ChainedViews(upper=True), measure=Tables()),
 )

@@ -4,7 +4,7 @@ Where we depart from the texts, and why:
 
 - Pairs are not only a spanning tree: all pairs that are worth their noise are taken, as PrivSyn does, as long as the
   junction tree stays small. On UCI Adult this takes a fifth off the error of two-way tables at epsilon 1, and nearly
-  half at epsilon 5. `replace(PGM, select=SpanningTree(measure_ratio=6.0))` is the tree.
+  half at epsilon 5. `SpanningTree` selects the tree.
 - Dependences are scored once, with Gaussian noise, instead of one exponential mechanism for each edge.
 - The budget is shared 3 : 1 : 6 instead of in thirds, because selection needs less than the tables do.
 - Chosen tables get rho in proportion to cells^(2/3) instead of equal parts.
@@ -17,22 +17,25 @@ Where we depart from the texts, and why:
 from fractions import Fraction
 
 from sfumato.encode.rare_values import RareValues
-from sfumato.measure.gaussian import GaussianTables
-from sfumato.pipeline import Recipe
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.learn.select.spanning_tree import TreeLimitedPairs
+from sfumato.pipeline import Guarantee, Recipe
+from sfumato.privacy.holder import DEPENDENCE
 from sfumato.reconcile.consistency import ConsistentNormSub
-from sfumato.select.spanning_tree import TreeLimitedPairs
 from sfumato.synthesize.graphical import Graphical
 
 PGM = Recipe(
     name="pgm",
     summary="small tables chosen by noisy dependence, and the graphical model that has just these tables",
-    guarantee="(epsilon, delta)",
-    shares={"encode": Fraction(3, 10), "select": Fraction(1, 10), "measure": Fraction(6, 10)},
+    guarantee=Guarantee.APPROXIMATE,
     encode=RareValues(sigmas=3.0),
-    select=TreeLimitedPairs(limit=1_000_000, measure_ratio=6.0, clique_cells=5_000),
-    measure=GaussianTables(),
+    encode_part=Fraction(3, 10),
+    learn=Once(
+        select=TreeLimitedPairs(limit=1_000_000, clique_cells=5_000), measure=Tables(), select_part=Fraction(1, 7)
+    ),
     reconcile=ConsistentNormSub(),
     synthesize=Graphical(limit=1_000_000),
+    needs=(DEPENDENCE,),
     takes_views=True,
-    needs=frozenset({"measure", "dependence"}),
 )

@@ -19,21 +19,22 @@ Where we depart from the papers, and why:
 from fractions import Fraction
 
 from sfumato.encode.rare_values import RareValues
-from sfumato.measure.leveled import LeveledTables
-from sfumato.pipeline import Recipe
-from sfumato.reconcile.leveled import LeveledNormSub
-from sfumato.select.greedy_network import GreedyNetwork
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.learn.select.greedy_network import GreedyNetwork
+from sfumato.pipeline import Guarantee, Recipe
+from sfumato.privacy.holder import CHOOSE
+from sfumato.reconcile.consistency import ConsistentNormSub
 from sfumato.synthesize.ancestral import Ancestral
 
 PRIVBAYES = Recipe(
     name="privbayes",
     summary="a Bayesian network chosen column by column, and rows drawn from its noisy tables",
-    guarantee="epsilon",
-    shares={"encode": Fraction(1, 10), "select": Fraction(18, 100), "measure": Fraction(72, 100)},
+    guarantee=Guarantee.PURE,
     encode=RareValues(sigmas=None),
-    select=GreedyNetwork(measure_ratio=4.0),
-    measure=LeveledTables(),
-    reconcile=LeveledNormSub(),
+    encode_part=Fraction(1, 10),
+    learn=Once(select=GreedyNetwork(), measure=Tables(epsilon_power=1 / 2), select_part=Fraction(1, 5)),
+    reconcile=ConsistentNormSub(),
     synthesize=Ancestral(),
-    needs=frozenset({"measure", "choose"}),
+    needs=(CHOOSE,),
 )

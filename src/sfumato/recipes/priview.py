@@ -17,20 +17,20 @@ Where we depart from the texts, and why:
 from fractions import Fraction
 
 from sfumato.encode.rare_values import RareValues
-from sfumato.measure.laplace import LaplaceTables
-from sfumato.pipeline import Recipe
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.learn.select.covering import Covering
+from sfumato.pipeline import Guarantee, Recipe
 from sfumato.reconcile.ripple import ConsistentRipple
-from sfumato.select.covering import Covering
 from sfumato.synthesize.gradual_update import GradualUpdate
 
 PRIVIEW = Recipe(
     name="priview",
     summary="views that hold every pair of columns, made to agree: for answering tables over any columns",
-    guarantee="epsilon",
-    shares={"encode": Fraction(1, 10), "select": Fraction(0), "measure": Fraction(9, 10)},
+    guarantee=Guarantee.PURE,
     encode=RareValues(sigmas=None),
-    select=Covering(cells=256),
-    measure=LaplaceTables(power=0),
+    encode_part=Fraction(1, 10),
+    learn=Once(select=Covering(cells=256), measure=Tables(epsilon_power=0.0)),
     reconcile=ConsistentRipple(),
     synthesize=GradualUpdate(),
     takes_views=True,

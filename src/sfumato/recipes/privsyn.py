@@ -25,22 +25,23 @@ Where we depart from the texts, and why:
 from fractions import Fraction
 
 from sfumato.encode.rare_values import RareValues
-from sfumato.measure.gaussian import GaussianTables
-from sfumato.pipeline import Recipe
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.learn.select.dense_pairs import DensePairs
+from sfumato.pipeline import Guarantee, Recipe
+from sfumato.privacy.holder import DEPENDENCE
 from sfumato.reconcile.consistency import ConsistentNormSub
-from sfumato.select.dense_pairs import DensePairs
 from sfumato.synthesize.gradual_update import GradualUpdate
 
 PRIVSYN = Recipe(
     name="privsyn",
     summary="many small tables chosen by noisy dependence, and rows moved gradually towards them",
-    guarantee="(epsilon, delta)",
-    shares={"encode": Fraction(1, 10), "select": Fraction(1, 10), "measure": Fraction(8, 10)},
+    guarantee=Guarantee.APPROXIMATE,
     encode=RareValues(sigmas=3.0),
-    select=DensePairs(measure_ratio=8.0, clique_cells=5_000),
-    measure=GaussianTables(),
+    encode_part=Fraction(1, 10),
+    learn=Once(select=DensePairs(clique_cells=5_000), measure=Tables(), select_part=Fraction(1, 9)),
     reconcile=ConsistentNormSub(),
     synthesize=GradualUpdate(),
+    needs=(DEPENDENCE,),
     takes_views=True,
-    needs=frozenset({"measure", "dependence"}),
 )

@@ -1,0 +1,86 @@
+"""A job: everything that describes one run, all of it public. The command line, Python and parties share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sfumato.errors import BudgetError, MethodError, SchemaError
+from sfumato.intake.attributes import Attributes
+from sfumato.learn.once import Once
+from sfumato.learn.select.given_views import GivenViews, read_views
+from sfumato.pipeline import Guarantee, Recipe
+from sfumato.privacy.budget import ApproxDP, Budget, PureDP, SkellamDP
+from sfumato.privacy.mechanism_choice import choose_mechanism
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.recipes import RECIPES, recipe_named, synthesizer_named
+from sfumato.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run, before it is run. A job that could not be run is refused when it is made, from public facts alone.
+
+    Args:
+        schema: the public schema.
+        recipe: the method, part by part.
+        budget: what was agreed on.
+        accept_observed_domain: whether a person said that the domains which were read from the data may be public.
+    """
+
+    schema: Schema
+    recipe: Recipe
+    budget: Budget
+    accept_observed_domain: bool = False
+
+    def __post_init__(self) -> None:
+        check_budget(self.recipe, self.budget)
+        check_observed(self.schema, self.accept_observed_domain)
+        learn = self.recipe.learn
+        if isinstance(learn, Once) and isinstance(learn.select, GivenViews):
+            learn.select.check(Attributes(self.schema).domain)
+
+    @property
+    def opened(self) -> Budget:
+        """The budget to open a ledger with; it implies the one that was agreed on.
+
+        A method of pure epsilon needs no delta, and what it gives is more than was asked for. For a method of either
+        kind, it is the budget with less noise in each table.
+        """
+        budget = self.budget
+        if isinstance(budget, ApproxDP | SkellamDP) and self.recipe.guarantee is Guarantee.PURE:
+            return PureDP(budget.epsilon)
+        domain, neighbours = Attributes(self.schema).domain, Neighbours.of(self.schema)
+        if self.recipe.guarantee is not Guarantee.EITHER or not isinstance(self.recipe.learn, Once):
+            return budget
+        tables = self.recipe.learn.tables(domain, budget.total.part(1 - self.recipe.encode_part), neighbours)
+        return budget if tables is None else choose_mechanism(budget, len(domain) + tables, neighbours)
+
+
+def recipe_of(method: str | Recipe, views: str | Path | None = None, synthesizer: str | None = None) -> Recipe:
+    """A recipe, or the one of that name; `views` and `synthesizer`, if given, replace its parts."""
+    recipe = method if isinstance(method, Recipe) else recipe_named(method)
+    if views is not None:
+        if not recipe.takes_views or not isinstance(recipe.learn, Once):
+            able = ", ".join(name for name, one in RECIPES.items() if one.takes_views)
+            raise MethodError(f"method {recipe.name!r} needs views of its own choice; views can be given to {able}")
+        recipe = replace(recipe, learn=replace(recipe.learn, select=read_views(views)))
+    return recipe if synthesizer is None else replace(recipe, synthesize=synthesizer_named(synthesizer))
+
+
+def check_budget(recipe: Recipe, budget: Budget) -> None:
+    """Refuse a budget of a kind that a recipe cannot spend."""
+    if isinstance(budget, PureDP) and recipe.guarantee is Guarantee.APPROXIMATE:
+        raise BudgetError(
+            f"method {recipe.name!r} adds Gaussian noise and needs a delta; give one, for example delta = 1e-9"
+        )
+
+
+def check_observed(schema: Schema, accepted: bool) -> None:
+    """Refuse a schema with domains that were read off the data, unless a person has accepted them."""
+    if schema.observed and not accepted:
+        raise SchemaError(
+            f"the domain of {', '.join(schema.observed)} was observed in the data, which can reveal persons; confirm "
+            "that it is public and change 'domain_from', or accept it with --accept-observed-domain "
+            "(accept_observed_domain=True)"
+        )

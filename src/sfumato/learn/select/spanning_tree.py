@@ -1,0 +1,105 @@
+"""Choose pairs of columns that a graphical model can hold: a spanning tree, or all that a junction tree has room for.
+
+Both take the pairs in the order in which they lower the expected error (`choose_pairs`), and pass over those that do
+not fit. Only the scores cost budget; what fits is decided from them and from public facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.domain import Clique, Domain
+from sfumato.data.marginal import Measurement
+from sfumato.data.selection import Selection
+from sfumato.learn import Known, Learned
+from sfumato.learn.select.dense_pairs import choose_pairs, combine
+from sfumato.models.junction_tree import junction_tree
+from sfumato.privacy.budget import Share
+from sfumato.privacy.holder import Holder
+
+Fits = Callable[[Sequence[Clique]], bool]
+"""Whether a model can hold all of these pairs."""
+
+
+@dataclass(frozen=True)
+class SpanningTree:
+    """A maximum spanning tree of noisy dependences (Kruskal), without pairs whose noise would outweigh them.
+
+    Args:
+        pair_cells: a pair of columns with more cells is never a candidate.
+    """
+
+    pair_cells: int = 1_000_000
+
+    def __call__(self, holder: Holder, known: Known, share: Share, ahead: Share) -> Learned:
+        """Pairs without a cycle; where no pair is worth its noise, the tree falls apart."""
+        chosen, tables = _noisy_choice(holder, share, ahead, self.pair_cells, is_forest)
+        return Learned(Selection(tuple(chosen)), tables)
+
+
+@dataclass(frozen=True)
+class TreeLimitedPairs:
+    """PrivSyn's pairs, as far as the junction tree of all of them stays within a limit; cliques become one table.
+
+    Args:
+        limit: the most cells that all tables of the junction tree may have together.
+        clique_cells: combined tables have at most this many cells.
+    """
+
+    limit: int = 1_000_000
+    clique_cells: int = 5_000
+
+    def __call__(self, holder: Holder, known: Known, share: Share, ahead: Share) -> Learned:
+        """Pairs, and cliques of pairs; columns in none of them are left to their one-way tables."""
+        domain = holder.domain
+
+        def fits(pairs: Sequence[Clique]) -> bool:
+            return junction_tree(domain, pairs).cells <= self.limit
+
+        chosen, tables = _noisy_choice(holder, share, ahead, self.limit, fits)
+        return Learned(Selection(combine(domain, chosen, self.clique_cells)), tables)
+
+
+def is_forest(pairs: Sequence[Clique]) -> bool:
+    """Whether pairs of columns, as edges of a graph, have no cycle."""
+    graph: nx.Graph[str] = nx.Graph()
+    graph.add_edges_from((one, other) for one, other in pairs)
+    return graph.number_of_edges() == graph.number_of_nodes() - nx.number_connected_components(graph)
+
+
+def choose_fitting(
+    domain: Domain, pairs: Sequence[Clique], scores: NDArray[np.float64], variance: float, fits: Fits
+) -> list[Clique]:
+    """The greedy choice of `choose_pairs` where a pair that does not fit to those before it is passed over for good.
+
+    To pass over a pair is to have never offered it: what was chosen before it stays the same, so that the choice can
+    simply be made again without it.
+    """
+    cells = np.array([domain.cells(pair) for pair in pairs], dtype=np.float64)
+    offered = np.arange(len(pairs))
+    checked = 0
+    while True:
+        order = offered[choose_pairs(scores[offered], cells[offered], variance)]
+        while checked < len(order) and fits([pairs[index] for index in order[: checked + 1]]):
+            checked += 1
+        if checked == len(order):
+            return [pairs[index] for index in order]
+        offered = offered[offered != order[checked]]
+
+
+def _noisy_choice(
+    holder: Holder, share: Share, ahead: Share, most: int, fits: Fits
+) -> tuple[list[Clique], tuple[Measurement, ...]]:
+    """Ask for the dependence of all pairs of at most this many cells, with noise, and choose."""
+    domain = holder.domain
+    pairs = [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= most]
+    if not pairs:
+        return [], ()
+    found = holder.dependence(pairs, share)
+    return choose_fitting(domain, pairs, found.scores, holder.variance(ahead), fits), found.tables
