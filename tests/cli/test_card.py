@@ -63,7 +63,9 @@ def test_json_for_programs(alone):
     card = json.loads(result.stdout)
     assert card["stamp"].startswith("PUBLISHABLE")
     index = json.loads((alone / "release" / "marginals" / "index.json").read_text())
-    assert [one["deviation"] for one in card["tables"]] == pytest.approx([one["standard_deviation"] for one in index])
+    assert [one["deviation"] for one in card["tables"]] == pytest.approx(
+        [one["standard_deviation"] for one in index["tables"]]
+    )
     ledger = json.loads((alone / "release" / "ledger.json").read_text())
     assert card["spending"]["spent"] == pytest.approx(ledger["spent"])
 

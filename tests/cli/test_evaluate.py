@@ -6,7 +6,7 @@ import pytest
 from test_commands import SCHEMA, clinic, sfumato, synthesize, table
 
 from helpers_html import read
-from sfumato.report import assessment, files
+from sfumato.report import assessment
 from sfumato.report.assessment import FAST
 
 __all__ = ["clinic"]  # the fixture
@@ -103,12 +103,3 @@ def test_an_existing_file_is_refused_before_any_work(released, taken):
 def test_bad_names_for_the_report(released):
     refused(evaluate(released, out="r.json"), released, ".html")
     refused(evaluate(released, out="nowhere/r.html"), released, "nowhere")
-
-
-def test_a_report_that_cannot_be_renamed_leaves_nothing(tmp_path):
-    one, two = tmp_path / "a.html", tmp_path / "a.json"
-    (tmp_path / f".a.json.{files.os.getpid()}").write_text("in the way")
-    with pytest.raises(files.ReleaseError, match="nothing was left behind"):
-        files.write({one: "x", two: "y"}, private=False)
-    assert not one.exists()
-    assert not two.exists()

@@ -5,7 +5,7 @@ import json
 import pytest
 from test_commands import clinic, sfumato
 
-from sfumato.data.expansion import expanded_size
+from sfumato.schema.expansion import expanded_size
 
 __all__ = ["clinic"]  # the fixture
 

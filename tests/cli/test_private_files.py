@@ -10,7 +10,7 @@ from test_commands import clinic, sfumato, table
 from sfumato.evaluate.classifiers import Score
 from sfumato.parties.book import Book
 from sfumato.privacy.budget import PureDP
-from sfumato.report import assessment, files
+from sfumato.report import assessment
 
 __all__ = ["clinic"]  # the fixture
 
@@ -61,20 +61,3 @@ def test_keys_and_books_are_for_their_owner(tmp_path, mask):
     assert mode(tmp_path / "work") == 0o700
     assert set(found.values()) == {0o600}
     assert {"book.sqlite", "book.sqlite-wal", "audit.jsonl"} <= set(found)
-
-
-@every_umask
-def test_a_private_file_is_private_from_the_first_byte_and_a_public_one_follows_the_umask(tmp_path, mask, monkeypatch):
-    seen = []
-    real = files.check_free
-
-    def look(*given):
-        seen.extend(mode(path) for path in tmp_path.iterdir())
-        real(*given)
-
-    monkeypatch.setattr(files, "check_free", look)
-    with umask(mask):
-        files.write({tmp_path / "private.html": "secret"}, private=True)
-        assert seen == [0o600]
-        files.write({tmp_path / "public.html": "known"}, private=False)
-    assert mode(tmp_path / "public.html") == 0o666 & ~mask

@@ -108,7 +108,7 @@ def test_a_wrong_folder_or_file_is_explained(release):
     assert "give .csv or .parquet" in ending.stderr
     nowhere = sfumato("query", release, "age", "--out", release.parent / "nowhere" / "answer.csv")
     assert nowhere.exit_code == 2
-    assert "could not be written" in nowhere.stderr
+    assert "nowhere' is not a folder; make it first" in nowhere.stderr
 
 
 def test_a_name_with_a_comma_is_quoted(tmp_path):

@@ -13,8 +13,8 @@ from math import ceil, floor, log, sqrt
 import pytest
 
 from sfumato.privacy.budget import ZCDP, ApproxDP, PureDP
-from sfumato.privacy.holder import Neighbours
-from sfumato.privacy.narrowing import less_noise
+from sfumato.privacy.mechanism_choice import choose_mechanism
+from sfumato.privacy.neighbours import Neighbours
 
 ADDED = Neighbours()
 CAPTION = (18, 28, 19, 28)
@@ -39,7 +39,8 @@ def paper_crossing(epsilon, delta):
 
 def our_last(epsilon, delta, neighbours=ADDED):
     """The largest number of tables for which we take Laplace noise."""
-    pure = [isinstance(less_noise(ApproxDP(epsilon, delta), tables, neighbours), PureDP) for tables in range(1, 60)]
+    budget = ApproxDP(epsilon, delta)
+    pure = [isinstance(choose_mechanism(budget, tables, neighbours), PureDP) for tables in range(1, 60)]
     assert pure == sorted(pure, reverse=True)  # once Gaussian noise is better, it stays better
     return sum(pure)
 
@@ -97,10 +98,10 @@ def test_when_rows_are_replaced_laplace_noise_doubles_and_gaussian_noise_does_no
 @pytest.mark.parametrize("budget", [PureDP(1), ZCDP("0.1")])
 @pytest.mark.parametrize("tables", [1, 1_000])
 def test_other_budgets_stay_what_they_are(budget, tables):
-    assert less_noise(budget, tables, Neighbours()) is budget
+    assert choose_mechanism(budget, tables, Neighbours()) is budget
 
 
 def test_a_narrowed_budget_has_the_same_epsilon_exactly():
-    assert less_noise(ApproxDP("0.1", "1e-9"), 1, Neighbours()) == PureDP("0.1")
+    assert choose_mechanism(ApproxDP("0.1", "1e-9"), 1, Neighbours()) == PureDP("0.1")
     wide = ApproxDP("0.1", "1e-9")
-    assert less_noise(wide, 100, Neighbours()) is wide
+    assert choose_mechanism(wide, 100, Neighbours()) is wide

@@ -4,7 +4,7 @@ sizes; sizes here are chosen so that Algorithms 1 and 2, by hand, give these set
 import pytest
 
 from sfumato.data.domain import Domain
-from sfumato.select.chains import Layout, base_views, chain_of, views_of
+from sfumato.learn.select.chains import Layout, base_views, chain_of, views_of
 
 
 def domain(**sizes):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.data.domain import Domain
-from sfumato.select.frontier import Frontier, search_frontier
+from sfumato.learn.select.frontier import Frontier, search_frontier
 
 DOMAIN = Domain({"X1": 2, "X2": 2, "X3": 2, "X4": 2})
 NETWORK = {"X2": ("X1",), "X3": ("X1",), "X4": ("X3",)}

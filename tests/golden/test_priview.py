@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from helpers_entropy import ScriptedEntropy
+from helpers_holders import holder_of
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
+from sfumato.learn.select.covering import Covering
 from sfumato.pipeline import run
 from sfumato.privacy.budget import PureDP
-from sfumato.privacy.events import Free, Laplace
-from sfumato.privacy.holder import LocalHolder, Neighbours
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.events import Free
+from sfumato.privacy.mechanisms import Laplace
 from sfumato.recipes.priview import PRIVIEW
 from sfumato.reconcile.consistency import Overlaps
-from sfumato.select.covering import Covering
+from sfumato.schema.schema import Schema
 
 CONCEPT_PAPER = ["1234", "1567", "2358", "4678", "2367", "1458"]
 
@@ -59,9 +59,9 @@ def tiny():
     schema = Schema.parse({"name": "tiny", "columns": columns})
     rows = np.random.default_rng(0).random((60, 4)) < [0.5, 0.3, 0.1, 0.05]
     records = Records(binary("abcd"), [column.astype(np.uint8) for column in rows.T])
-    ledger = Ledger(PureDP(1), "one row")
-    holder = LocalHolder(records, Neighbours(), ledger, ScriptedEntropy(7))
-    return run(replace(PRIVIEW, select=Covering(strength=2, cells=8)), holder, schema, ledger), ledger.statement()
+    holder, ledger = holder_of(records, PureDP(1), entropy=ScriptedEntropy(7))
+    small = replace(PRIVIEW, learn=replace(PRIVIEW.learn, select=Covering(strength=2, cells=8)))
+    return run(small, holder, schema, ledger), ledger.statement()
 
 
 def test_the_views_and_the_ledger(tiny):
@@ -69,7 +69,7 @@ def test_the_views_and_the_ledger(tiny):
     assert model.selection.cliques == (("a", "b", "d"), ("a", "c"), ("b", "c", "d"))
     assert [(stage, event.question) for stage, event in statement.entries if isinstance(event, Free)] == [
         ("encode", "use the categories and bins of the schema"),
-        ("select", "choose 3 views that hold every pair of columns with at most 100,000 cells"),
+        ("learn", "choose 3 views that hold every pair of columns with at most 100,000 cells"),
         ("reconcile", "make the noisy tables agree"),
     ]
     noises = [event.noise for _, event in statement.entries if not isinstance(event, Free)]

@@ -4,14 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, MethodError
 from sfumato.evaluate.classifiers import Score
 from sfumato.evaluate.marginals import total_variation
 from sfumato.fitting import fit
+from sfumato.intake.codec import SchemaCodec
 from sfumato.report import assessment
 from sfumato.report.assessment import FAST, FULL, assess
+from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
 
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.data.schema import Schema
 from sfumato.report.grouping import grouping
+from sfumato.schema.schema import Schema
 
 
 def column(**keys):

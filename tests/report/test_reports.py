@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from helpers_html import read
-from sfumato.data.schema import Schema
 from sfumato.evaluate.classifiers import Score
 from sfumato.fitting import fit
 from sfumato.report import assessment
@@ -18,6 +17,7 @@ from sfumato.report.figures import ClassifierFigures, RuleFigures
 from sfumato.report.internal import internal_report
 from sfumato.report.page import INTERNAL, PUBLISHABLE
 from sfumato.report.svg import percent
+from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
 
 NASTY = "<b>\"x\" & 'y'"

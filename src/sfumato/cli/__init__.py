@@ -7,7 +7,7 @@ import warnings
 
 import typer
 
-from sfumato.cli.bench import bench
+from sfumato.cli.bench import ANY_OPTIONS, bench
 from sfumato.cli.card import card
 from sfumato.cli.consortium import certificates, init, key, sign
 from sfumato.cli.consortium import check as check_consortium
@@ -38,7 +38,7 @@ app.command()(query)
 app.command()(ledger)
 app.command()(evaluate)
 app.command()(card)
-app.command()(bench)
+app.command(context_settings=ANY_OPTIONS, add_help_option=False)(bench)
 app.command()(methods)
 app.command()(demo)
 schema_app.command()(check)

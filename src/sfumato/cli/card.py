@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.console import JsonOption, explained, out, print_json
-from sfumato.report import files
+from sfumato.files import check_new, write_new
 from sfumato.report.card import card_of, card_report
-from sfumato.report.page import PUBLISHABLE
+from sfumato.report.page import PUBLISHABLE, html_name
 
 
 @explained
@@ -20,9 +20,9 @@ def card(
     as_json: JsonOption = False,
 ) -> None:
     """Write a page about a release that may be published with it: guarantee, ledger, expected errors, schema."""
-    files.check_free(files.html_name(out_file))
+    check_new(html_name(out_file))
     found = card_of(folder)
-    files.write({out_file: card_report(found)}, private=False)
+    write_new({out_file: card_report(found)})
     if as_json:
         print_json({"card": str(out_file), **found.to_dict()})
         return

@@ -10,14 +10,14 @@ import typer
 from rich.table import Table
 
 from sfumato.cli.console import JsonOption, explained, out, print_json
-from sfumato.data.schema import Schema
 from sfumato.errors import ProtocolError
-from sfumato.fitting import check_observed
+from sfumato.job import check_observed
 from sfumato.parties.certificates import DAYS, write_certificates
 from sfumato.parties.identity import Signer, check_public
 from sfumato.parties.manifest import Manifest, add_signature, read_manifest, signature_problems, write_manifest
 from sfumato.parties.messages import CURATOR
 from sfumato.parties.study import protected
+from sfumato.schema.schema import Schema
 
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the consortium.")]
 KeyOption = Annotated[Path, typer.Option("--key", help="The file of your private key.")]

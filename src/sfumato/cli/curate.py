@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sfumato import storage
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
 from sfumato.cli.party import (
     ConsortiumOption,
@@ -26,6 +25,7 @@ from sfumato.cli.party import (
 )
 from sfumato.cli.synthesize import STAGES, check_drawing, summary
 from sfumato.errors import ProtocolError
+from sfumato.files import check_new
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.folder import FolderMailbox
@@ -59,7 +59,7 @@ def curate(
     """Ask the parties, add up what they send, and write a release. Start it again after any interruption."""
     started = time.perf_counter()
     check_drawing(rows, seed, format)
-    storage.check_free(out_folder)
+    check_new(out_folder, "a release")
     check_way(listen, tls, mailbox, "--listen")
     waiting = Waiting(poll, patience)
     manifest = signed_manifest(consortium)

@@ -11,18 +11,19 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from sfumato import storage, tables
+from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
 from sfumato.cli.curate import traffic_table
 from sfumato.cli.party_demo import play
 from sfumato.cli.synthesize import STAGES, summary
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
-from sfumato.encode.labels import labels
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
+from sfumato.files import check_new
 from sfumato.fitting import fit
+from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.labels import labels
 from sfumato.release import Release
+from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
 
 EPSILON, DELTA = "1", "1e-9"
@@ -40,7 +41,7 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Release a simulated survey of 30,000 people, and compare the synthetic table with the simulated one."""
-    storage.check_free(out_folder)
+    check_new(out_folder, "a release")
     schema = Schema.parse(json.loads(survey_schema_text()))
     survey = simulate()
     if parties is not None and not as_json:

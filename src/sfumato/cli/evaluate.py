@@ -9,15 +9,15 @@ import typer
 
 from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
-from sfumato.data.schema import Schema
-from sfumato.encode.labels import labels
 from sfumato.errors import ReleaseError
+from sfumato.files import PRIVATE, check_new, write_new
+from sfumato.intake.labels import labels
 from sfumato.release import Release
-from sfumato.report import files
 from sfumato.report.assessment import FAST, FULL, assess
 from sfumato.report.figures import Assessment
 from sfumato.report.internal import internal_report
-from sfumato.report.page import INTERNAL
+from sfumato.report.page import INTERNAL, html_name
+from sfumato.schema.schema import Schema
 from sfumato.text import json_text
 
 
@@ -32,8 +32,9 @@ def evaluate(
     as_json: JsonOption = False,
 ) -> None:
     """Compare a synthetic table with the real one. The report reads real rows: it is internal, not private."""
-    figures_file = files.html_name(out_file).with_suffix(".json")
-    files.check_free(out_file, figures_file)
+    figures_file = html_name(out_file).with_suffix(".json")
+    check_new(out_file)
+    check_new(figures_file)
     public = Schema.load(schema)
     released = None if release is None else Release.load(release)
     if released is not None and _values(released.schema) != _values(public):
@@ -45,7 +46,7 @@ def evaluate(
         found = assess(tables.read(real, public), tables.read(synthetic, public), public, released, fast, show)
         show("write")
         figures = json_text(found.to_dict()) + "\n"
-        files.write({out_file: internal_report(found), figures_file: figures}, private=True)
+        write_new({out_file: internal_report(found), figures_file: figures}, PRIVATE)
         show("done")
     if as_json:
         print_json(summary(found, out_file, figures_file))

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from sfumato import storage
 from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.exact import printed_up
-from sfumato.privacy.events import Choice, Free, Gaussian, Laplace, Noisy, Skellam
+from sfumato.privacy.events import Choice, Free, Noisy
 from sfumato.privacy.ledger import Statement
+from sfumato.release import storage
 
 
 @explained
@@ -25,13 +25,13 @@ def ledger(
     if as_json:
         print_json(statement.to_dict())
         return
-    unit = statement.budget.total.unit
+    unit = statement.budget.total.currency.value
     table = Table("stage", "question", "noise", unit, title=f"Ledger of {folder}")
     for stage, event in statement.entries:
         if isinstance(event, Free):
             table.add_row(stage, event.question, event.reason, "0")
             continue
-        table.add_row(stage, event.question, _randomness(event), f"{float(statement.budget.cost(event)):.4g}")
+        table.add_row(stage, event.question, _randomness(event), f"{float(event.cost(statement.budget.notion)):.4g}")
     out.print(table)
     out.print(f"Guarantee: {statement.sentence()}.")
     out.print(f"Spent: {printed_up(statement.spent)} of {printed_up(statement.budget.total.amount)} {unit}.")
@@ -40,11 +40,5 @@ def ledger(
 def _randomness(event: Noisy | Choice) -> str:
     """What was drawn, in two words."""
     if isinstance(event, Choice):
-        return f"choice {float(event.rate):.4g}"
-    match event.noise:
-        case Laplace(scale):
-            return f"Laplace {float(scale):.4g}"
-        case Gaussian(sigma):
-            return f"Gaussian {float(sigma):.4g}"
-        case Skellam(mu):
-            return f"Skellam {float(mu):.4g}"
+        return f"choice {float(event.mechanism.rate):.4g}"
+    return f"{event.noise.kind.capitalize()} {float(event.noise.width):.4g}"

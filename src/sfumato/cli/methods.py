@@ -13,10 +13,13 @@ def methods(as_json: JsonOption = False) -> None:
     """List the methods."""
     if as_json:
         print_json(
-            {name: {"guarantee": r.guarantee, "summary": r.summary, **r.parameters()} for name, r in RECIPES.items()}
+            {
+                name: {"guarantee": recipe.guarantee.value, "summary": recipe.summary, **recipe.parameters()}
+                for name, recipe in RECIPES.items()
+            }
         )
         return
     table = Table("method", "guarantee", "how it works")
     for name, recipe in RECIPES.items():
-        table.add_row(name, recipe.guarantee, recipe.summary)
+        table.add_row(name, recipe.guarantee.value, recipe.summary)
     out.print(table)

@@ -13,7 +13,6 @@ import typer
 from rich.table import Table
 
 from sfumato.cli.console import JsonOption, err, explained, out, print_json
-from sfumato.data.schema import Schema
 from sfumato.errors import MethodError, ProtocolError
 from sfumato.exact import exact_number, printed_up
 from sfumato.parties.audit import verify_log
@@ -26,6 +25,7 @@ from sfumato.parties.manifest import Manifest, signed_manifest
 from sfumato.parties.party import Approve, Summary
 from sfumato.parties.study import Waiting, attend, open_book, seat_of
 from sfumato.privacy.ledger import Statement
+from sfumato.schema.schema import Schema
 
 SHOWN = 20
 """Most tables of a round that are shown."""
@@ -188,8 +188,8 @@ def _show_observed(observed: Sequence[str]) -> None:
 def _spending(statement: Statement) -> Table:
     costs: dict[str, Fraction] = {}
     for stage, event in statement.entries:
-        costs[stage] = costs.get(stage, Fraction(0)) + statement.budget.cost(event)
-    table = Table("stage", f"{statement.budget.total.unit} spent")
+        costs[stage] = costs.get(stage, Fraction(0)) + event.cost(statement.budget.notion)
+    table = Table("stage", f"{statement.budget.total.currency.value} spent")
     for stage, cost in costs.items():
         table.add_row(stage, f"{float(cost):.4g}")
     return table

@@ -16,13 +16,13 @@ import pyarrow as pa
 
 from sfumato import tables
 from sfumato.cli.party import check_installed
-from sfumato.data.schema import Schema
 from sfumato.errors import ProtocolError
 from sfumato.parties.certificates import write_certificates
 from sfumato.parties.identity import Signer
 from sfumato.parties.manifest import Manifest, add_signature, write_manifest
 from sfumato.parties.messages import CURATOR
 from sfumato.recipes import RECIPES
+from sfumato.schema.schema import Schema
 
 NAMES = ("north", "south", "west", "east", "coast", "hills", "lakes", "plains", "woods", "isles")
 LIMIT = 300.0

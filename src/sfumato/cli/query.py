@@ -13,10 +13,11 @@ import pyarrow.parquet as parquet
 import typer
 from rich.table import Table
 
-from sfumato.answers import answer
 from sfumato.cli.console import JsonOption, explained, out, print_json, print_rows
 from sfumato.errors import ReleaseError, SchemaError
+from sfumato.files import check_new, write_new
 from sfumato.release import Release
+from sfumato.release.answers import answer
 
 LINES = 60
 """The most cells that are shown on a terminal."""
@@ -59,8 +60,7 @@ def _names(columns: str) -> list[str]:
 def _check_file(file: Path) -> None:
     if file.suffix.lower() not in (".csv", ".parquet"):
         raise ReleaseError(f"file {str(file)!r} has no known ending; give .csv or .parquet")
-    if file.exists():
-        raise ReleaseError(f"{str(file)!r} exists already; give another name, or move it away")
+    check_new(file)
 
 
 def _csv(table: pa.Table) -> bytes:
@@ -77,11 +77,7 @@ def _write(table: pa.Table, file: Path) -> None:
         content = buffer.getvalue()
     else:
         content = _csv(table)
-    try:
-        with file.open("xb") as new:  # a file that appeared in the meantime is not overwritten either
-            new.write(content)
-    except OSError as problem:
-        raise ReleaseError(f"{str(file)!r} could not be written ({problem.strerror}); give another name") from None
+    write_new({file: content})
 
 
 def _show(table: pa.Table) -> None:

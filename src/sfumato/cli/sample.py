@@ -14,6 +14,7 @@ from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, print_json, print_rows
 from sfumato.cli.synthesize import check_drawing
 from sfumato.errors import ReleaseError, SchemaError
+from sfumato.files import check_new
 from sfumato.recipes import synthesizer_named
 from sfumato.release import Release
 
@@ -37,13 +38,14 @@ def sample(
 ) -> None:
     """Draw synthetic rows from a release, to a file or (as CSV) to standard output."""
     check_drawing(rows, seed, "csv")
-    if out_file is not None and out_file.exists():
-        raise ReleaseError(f"{str(out_file)!r} exists already; give another name, or move it away")
+    if out_file is not None:
+        check_new(out_file)
     if as_json and out_file is None:
         raise ReleaseError("--json and CSV would both go to standard output; give --out")
     release = Release.load(folder)
     if synthesizer is not None:
-        release = replace(release, synthesize=synthesizer_named(synthesizer))
+        recipe = replace(release.recipe, synthesize=synthesizer_named(synthesizer))
+        release = replace(release, recipe=recipe)
     table = release.sample_arrow(rows, seed, wishes(given or []))
     if out_file is not None:
         tables.write(table, out_file, release.schema)

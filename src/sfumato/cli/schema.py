@@ -10,12 +10,11 @@ import typer
 
 from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, out, print_json
-from sfumato.data.draft import draft as draft_schema
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
-from sfumato.fitting import take_in
-from sfumato.privacy.budget import PureDP
-from sfumato.report import files
+from sfumato.files import PRIVATE, check_new, write_new
+from sfumato.fitting import check_fits
+from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.draft import draft as draft_schema
+from sfumato.schema.schema import Schema
 from sfumato.text import json_text
 
 
@@ -27,7 +26,7 @@ def check(
 ) -> None:
     """Say whether a table fits its schema. Nothing is measured and nothing is spent; no value is shown."""
     public = Schema.load(schema)
-    take_in(data, public, PureDP(1))  # a budget that nobody spends
+    check_fits(data, public)
     domain = SchemaCodec(public).domain
     if as_json:
         print_json({"fits": True, "codes": dict(domain.items()), "observed": list(public.observed)})
@@ -49,13 +48,13 @@ def draft(
 ) -> None:
     """Draft a schema by looking at a table. The draft is NOT private: a person must confirm every column."""
     if out_file is not None:
-        files.check_free(out_file)
+        check_new(out_file)
     name = data.name.split(".")[0]
     text = json_text(draft_schema(tables.read(data), name).to_dict())
     if out_file is None:
         print(text)
     else:
-        files.write({out_file: text + "\n"}, private=True)
+        write_new({out_file: text + "\n"}, PRIVATE)
     print(
         "note: every category, bound and null value in this draft was taken from the data and is marked 'observed'. "
         "Publishing them can reveal persons (a rare category, an extreme value). Replace them by what is known in "

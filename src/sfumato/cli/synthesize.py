@@ -8,17 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato import storage
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
-from sfumato.data.schema import Schema
 from sfumato.errors import DataError, ReleaseError
-from sfumato.fitting import check_budget, fit
+from sfumato.files import check_new
+from sfumato.fitting import run_job
+from sfumato.job import Job, recipe_of
 from sfumato.privacy.budget import budget_of
-from sfumato.recipes import synthesizer_named
 from sfumato.release import Release
+from sfumato.schema.schema import Schema
 
-STAGES = 7
-"""read, encode, select, measure, reconcile, synthesize, done"""
+STAGES = 6
+"""read, encode, learn, reconcile, synthesize, done"""
 
 
 @explained
@@ -47,24 +47,12 @@ def synthesize(
     """Make a differentially private synthetic table from a private one."""
     started = perf_counter()
     # Everything that can be refused without the rows is refused before any budget is spent.
-    check_budget(budget_of(epsilon, delta), method)
-    if synthesizer is not None:
-        synthesizer_named(synthesizer)
     check_drawing(rows, seed, format)
-    storage.check_free(out_folder)
-    public = Schema.load(schema)
+    check_new(out_folder, "a release")
+    recipe, budget = recipe_of(method, views, synthesizer), budget_of(epsilon, delta)
+    job = Job(Schema.load(schema), recipe, budget, accept_observed_domain)
     with stages(STAGES) as show:
-        release = fit(
-            data,
-            public,
-            epsilon=epsilon,
-            delta=delta,
-            method=method,
-            views=views,
-            synthesizer=synthesizer,
-            accept_observed_domain=accept_observed_domain,
-            progress=show,
-        )
+        release = run_job(job, data, show)
         show("synthesize")
         release.save(out_folder, rows=rows, seed=seed, format=format)
         show("done")

@@ -9,8 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, MethodError
 from sfumato.evaluate.classifiers import CLASSIFIERS, majority_score, scores
 from sfumato.evaluate.copies import copies
@@ -19,6 +17,7 @@ from sfumato.evaluate.marginals import marginal_error, pair_errors, worst_pairs
 from sfumato.evaluate.nist import matching_share
 from sfumato.evaluate.ranges import random_ranges
 from sfumato.evaluate.rules import violations
+from sfumato.intake.codec import SchemaCodec
 from sfumato.release import Release
 from sfumato.report.figures import (
     Assessment,
@@ -33,6 +32,7 @@ from sfumato.report.figures import (
 from sfumato.report.grouping import Floats, Grouping, grouping
 from sfumato.report.spending import spending_of
 from sfumato.report.staging import errors_by_stage
+from sfumato.schema.schema import Schema
 
 Progress = Callable[[str], None]
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import exp, pi, sqrt
+from math import exp, sqrt
 from pathlib import Path
 from typing import Any
 
-from sfumato import storage
-from sfumato.data.columns import Boolean, Categorical, Column
 from sfumato.data.marginal import Measurement
-from sfumato.encode.labels import labels
 from sfumato.errors import ReleaseError
 from sfumato.exact import exact_number, printed_up
-from sfumato.privacy.events import Laplace, Noisy
+from sfumato.intake.labels import labels
+from sfumato.privacy.events import Noisy
 from sfumato.privacy.ledger import Statement
-from sfumato.release import Release
+from sfumato.release import Release, storage
 from sfumato.report import charts, spending
 from sfumato.report.page import PUBLISHABLE, beside, figure, page, paragraph, section, single, table, tiles
 from sfumato.report.spending import Spending, spending_of
 from sfumato.report.svg import percent, short
+from sfumato.schema.columns import Boolean, Categorical, Column
 
 LISTED = 12
 """The most categories that are listed, and the most tables that are drawn."""
@@ -100,7 +99,7 @@ def card_of(folder: Path) -> Card:
         tables=tuple(_noisy(one, release.ledger, release.rows) for one in release.model.measurements),
         columns=tuple(map(_column, schema.columns)),
         observed=schema.observed,
-        parameters=dict(release.parameters),
+        parameters=release.recipe.parameters(),
         versions=versions,
     )
 
@@ -108,15 +107,16 @@ def card_of(folder: Path) -> Card:
 def _noisy(measurement: Measurement, ledger: Statement, rows: int) -> NoisyTable:
     deviation = sqrt(measurement.variance)
     cells = measurement.domain.cells()
-    share = cells * deviation * _mean_absolute(measurement.variance, ledger) / (2 * max(rows, 1))
+    share = cells * deviation * _mean_absolute(measurement, ledger) / (2 * max(rows, 1))
     return NoisyTable(measurement.clique, cells, deviation, share)
 
 
-def _mean_absolute(variance: float, ledger: Statement) -> float:
-    """The mean of the noise without its sign, in standard deviations; the kind of noise is the ledger's."""
-    for _, event in ledger.entries:
-        if isinstance(event, Noisy) and abs(event.noise.variance / variance - 1) < 1e-9:
-            return 1 / sqrt(2) if isinstance(event.noise, Laplace) else sqrt(2 / pi)  # others are all but normal
+def _mean_absolute(measurement: Measurement, ledger: Statement) -> float:
+    """The mean of the noise without its sign, in standard deviations, as the event that paid for the table says."""
+    if measurement.event is not None and measurement.event < len(ledger.entries):
+        _, event = ledger.entries[measurement.event]
+        if isinstance(event, Noisy):
+            return event.noise.mean_absolute / sqrt(event.noise.variance)
     return 1.0  # noise of an unknown kind: the mean is at most the standard deviation
 
 

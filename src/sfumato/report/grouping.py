@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.columns import Column
-from sfumato.encode.labels import labels
+from sfumato.intake.labels import labels
 from sfumato.report.svg import short
+from sfumato.schema.columns import Column
 
 Floats = NDArray[np.float64]
 

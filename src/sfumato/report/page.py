@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
+from sfumato.errors import FileError
 from sfumato.text import html_line
 
 
@@ -26,6 +28,13 @@ class Stamp:
 
 INTERNAL = Stamp("internal", "INTERNAL, NOT PRIVATE", "computed from real rows: do not publish or pass on")
 PUBLISHABLE = Stamp("publishable", "PUBLISHABLE", "made from the release alone: no real row was read")
+
+
+def html_name(file: Path) -> Path:
+    """The file itself; a name that does not end in .html is refused."""
+    if file.suffix.lower() != ".html":
+        raise FileError(f"report {str(file)!r} does not end in .html; give a name that does")
+    return file
 
 
 def page(stamp: Stamp, title: str, body: Iterable[str]) -> str:

@@ -62,9 +62,9 @@ def spending_of(statement: Statement) -> Spending:
         best = (1 + membership_advantage(numbers["epsilon"], numbers["delta"])) / 2
     questions = []
     for stage, event in statement.entries:
-        questions.append(Question(stage, event.question, _noise(event), float(statement.budget.cost(event))))
+        questions.append(Question(stage, event.question, _noise(event), float(event.cost(statement.budget.notion))))
     return Spending(
-        statement.budget.total.unit,
+        statement.budget.total.currency.value,
         float(statement.budget.total.amount),
         float(statement.spent),
         statement.protects,
@@ -79,10 +79,10 @@ def _noise(event: Event) -> str:
     match event:
         case Free(reason=reason):
             return f"free: {reason}"
-        case Choice(rate=rate):
-            return f"random choice, rate {float(rate):.4g}"
+        case Choice(mechanism=mechanism):
+            return f"random choice, rate {float(mechanism.rate):.4g}"
         case Noisy(noise=noise):
-            return f"{type(noise).__name__}, standard deviation {sqrt(noise.variance):.4g}"
+            return f"{noise.kind.capitalize()}, standard deviation {sqrt(noise.variance):.4g}"
 
 
 def drawn(spending: Spending) -> str:

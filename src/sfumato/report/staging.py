@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from sfumato.data.attributes import Attributes
+from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
-from sfumato.data.records import Records
+from sfumato.data.records import Records, coded
 from sfumato.evaluate.marginals import cliques_of
 from sfumato.evaluate.stages import StageErrors, stage_errors
+from sfumato.intake.attributes import Attributes
+from sfumato.models.max_entropy import bridged, maximum_entropy
 from sfumato.release import Release
-from sfumato.synthesize.max_entropy import bridged, maximum_entropy
 
 CELLS = 20_000
 """Pairs with more cells are not followed: they take long, and are mostly empty."""
@@ -22,7 +23,8 @@ def errors_by_stage(real: Records, synthetic: Records, release: Release, most: i
     Rows are in the codes of the schema. A stage before synthesis answers a pair by maximum entropy from its tables.
     """
     model, attributes = release.model, Attributes(release.schema)
-    real, synthetic = (model.recoding.encode(attributes.encode(rows)) for rows in (real, synthetic))
+    coding = Coding(attributes.domain).then(model.recoding.step)
+    real, synthetic = (coded(attributes.encode(rows), coding) for rows in (real, synthetic))
     domain = real.domain
     known = {name for measurement in model.measurements for name in measurement.clique}
     pairs = [
@@ -33,9 +35,7 @@ def errors_by_stage(real: Records, synthetic: Records, release: Release, most: i
     step = -(-len(pairs) // most)
     asked = pairs[::step]
     # As the reconcile stage saw them: what was measured in the codes of the schema, in merged codes.
-    measured = [
-        one if one.domain == domain.project(one.clique) else model.recoding.merge(one) for one in model.measurements
-    ]
+    measured = [one if one.coding and one.coding.steps else model.recoding.merge(one) for one in model.measurements]
     return stage_errors(real, measured, model.marginals, synthetic, asked, _estimate), len(asked)
 
 

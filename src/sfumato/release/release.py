@@ -12,21 +12,22 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from sfumato import answers, storage, tables
-from sfumato.data.attributes import Attributes, Ints
-from sfumato.data.evidence import allowed_codes
+from sfumato import tables
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
 from sfumato.data.selection import Apart
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, ReleaseError
-from sfumato.pipeline import Model, Recipe, Synthesize
+from sfumato.files import new_folder
+from sfumato.intake.attributes import Attributes, Ints
+from sfumato.intake.codec import SchemaCodec
+from sfumato.models.tree_model import Evidence
+from sfumato.pipeline import Conditional, Model, Recipe
 from sfumato.privacy.ledger import Statement
-from sfumato.recipes import synthesizer_from_dict, synthesizer_to_dict
+from sfumato.recipes import PARTS
+from sfumato.release import answers, format1, storage
+from sfumato.schema.conditions import allowed_codes
+from sfumato.schema.schema import Schema
 from sfumato.synthesize.conditional import conditioned
-from sfumato.synthesize.graphical import Graphical
 from sfumato.synthesize.joining import joined
-from sfumato.synthesize.tree_model import Evidence
 from sfumato.text import html_line as escape
 
 FORMAT = 2
@@ -43,27 +44,23 @@ class Release:
     It describes itself: nothing is looked up by the name of its method, which may mean something else tomorrow.
 
     Args:
-        method: name of the recipe that made it.
+        recipe: the recipe that made it, part by part.
         schema: the public schema.
         ledger: every privacy event, with the guarantee.
         model: what was learned.
-        synthesize: what makes rows.
-        parameters: the parts of the recipe that ran, and the shares of the budget, in readable form.
         kind: which kind of table samples come as: pandas, polars or arrow. It is not published.
     """
 
-    method: str
+    recipe: Recipe
     schema: Schema
     ledger: Statement
     model: Model
-    synthesize: Synthesize
-    parameters: Mapping[str, str]
     kind: str = "arrow"
 
-    @classmethod
-    def made_by(cls, recipe: Recipe, schema: Schema, ledger: Statement, model: Model, kind: str = "arrow") -> Self:
-        """The release of a run, described by the recipe that ran."""
-        return cls(recipe.name, schema, ledger, model, recipe.synthesize, recipe.parameters(), kind)
+    @property
+    def method(self) -> str:
+        """The name of the recipe that made it."""
+        return self.recipe.name
 
     @property
     def rows(self) -> int:
@@ -83,7 +80,7 @@ class Release:
     def sample_arrow(
         self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None
     ) -> pa.Table:
-        """Draw a synthetic table as a pyarrow table, before columns are given the types of `dtype`."""
+        """Draw a synthetic table as a pyarrow table with the natural types of the schema."""
         rows = self.rows if rows is None else rows
         if rows < 0:
             raise DataError(f"{rows} rows were asked for; give 0 or more")
@@ -97,8 +94,8 @@ class Release:
         model = self.model
         # Methods that fit rows to tables need enough rows to fit; a small sample is drawn from a larger fit.
         fitted_rows = max(rows, min(self.rows, ENOUGH_ROWS))
-        synthesize = self.synthesize
-        if likely and isinstance(synthesize, Graphical) and not isinstance(model.selection.structure, Apart):
+        synthesize = self.recipe.synthesize
+        if likely and isinstance(synthesize, Conditional) and not isinstance(model.selection.structure, Apart):
             fitted = synthesize.sample_given(model.marginals, model.selection, rows, rng, likely)
         else:
             fitted = joined(synthesize, model.marginals, model.selection, fitted_rows, rng)
@@ -130,7 +127,7 @@ class Release:
         folder = Path(folder)
         if format not in ("csv", "parquet"):
             raise ReleaseError(f"format {format!r} is unknown; known formats are csv and parquet")
-        with storage.new_folder(folder) as staging:
+        with new_folder(folder, "a release") as staging:
             tables.write(self.sample_arrow(rows, seed), staging / f"synthetic.{format}", self.schema)
             storage.write_model(staging, self.model, self.schema)
             storage.write_json(staging / "ledger.json", self.ledger.to_dict())
@@ -145,25 +142,24 @@ class Release:
         if not folder.is_dir():
             raise ReleaseError(f"{str(folder)!r} is not a folder; give the folder that synthesize or save wrote")
         description = storage.read_json(folder / "release.json")
-        if not isinstance(description, dict) or description.get("format") != FORMAT:
-            raise ReleaseError(f"{str(folder)!r} is not a release of format {FORMAT}; this version reads no other")
-        schema = Schema.parse(storage.read_json(folder / "schema.json"))
-        statement = Statement.from_dict(storage.read_json(folder / "ledger.json"))
+        form = description.get("format") if isinstance(description, dict) else None
+        if form == 1:
+            return cls(*format1.read(folder, description))
+        if form != FORMAT or "recipe" not in description:
+            raise ReleaseError(
+                f"{str(folder)!r} is not a release of format 1 or {FORMAT}, which this version reads; another version "
+                "may have written it"
+            )
+        with storage.damaged(folder):
+            recipe = Recipe.from_dict(description["recipe"], PARTS)
+            schema = Schema.parse(storage.read_json(folder / "schema.json"))
+            statement = Statement.from_dict(storage.read_json(folder / "ledger.json"))
         if statement.observed != schema.observed:
             raise ReleaseError(
                 f"the ledger in {str(folder)!r} lists {list(statement.observed)} as domains that were observed in the "
                 f"data, and the schema {list(schema.observed)}; they must be the same"
             )
-        model = storage.read_model(folder, schema)
-        try:
-            method, parameters = (description[key] for key in ("method", "parameters"))
-            readable = {str(name): str(part) for name, part in parameters.items()}
-        except (AttributeError, KeyError):
-            raise ReleaseError(
-                f"{str(folder / 'release.json')!r} lacks method or parameters; give a folder as Sfumato wrote it"
-            ) from None
-        synthesize = synthesizer_from_dict(description.get("synthesizer", {}))
-        return cls(method, schema, statement, model, synthesize, readable)
+        return cls(recipe, schema, statement, storage.read_model(folder, schema))
 
     def description(self) -> dict[str, Any]:
         """What release.json says: how this was made, in plain words and for programs."""
@@ -174,9 +170,8 @@ class Release:
             "guarantee": self.ledger.sentence(),
             "estimated_rows": self.rows,
             "observed_domains_accepted": list(self.schema.observed),
-            "parameters": {**self.parameters, "synthesize": repr(self.synthesize)},
+            "recipe": self.recipe.to_dict(),
             "versions": {"sfumato": version("sfumato"), "python": python_version(), "numpy": np.__version__},
-            "synthesizer": synthesizer_to_dict(self.synthesize),
         }
 
     def __repr__(self) -> str:
@@ -186,7 +181,7 @@ class Release:
         """A short card for notebooks."""
         spent = "".join(
             f"<tr><td>{escape(stage)}</td><td>{escape(event.question)}</td>"
-            f"<td style='text-align:right'>{float(self.ledger.budget.cost(event)):.4g}</td></tr>"
+            f"<td style='text-align:right'>{float(event.cost(self.ledger.budget.notion)):.4g}</td></tr>"
             for stage, event in self.ledger.entries
         )
         return (
@@ -194,6 +189,6 @@ class Release:
             f"<p>{escape(self.ledger.sentence())}.</p>"
             f"<p>{len(self.model.measurements)} noisy tables over {len(self.schema.columns)} columns, "
             f"about {self.rows:,} rows. <code>release.sample(rows, seed=…)</code> is free.</p>"
-            f"<details><summary>Ledger ({escape(self.ledger.budget.total.unit)} spent by each question)</summary>"
+            f"<details><summary>Ledger ({self.ledger.budget.total.currency.value} spent by each question)</summary>"
             f"<table>{spent}</table></details>"
         )

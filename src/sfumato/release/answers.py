@@ -8,15 +8,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sfumato.data.attributes import Attributes
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.recoding import Recoding
-from sfumato.data.schema import Schema
-from sfumato.encode.labels import labels
 from sfumato.errors import ModelTooLarge, SchemaError
+from sfumato.intake.attributes import Attributes
+from sfumato.intake.labels import labels
+from sfumato.models.max_entropy import CELLS, bridged, maximum_entropy
 from sfumato.pipeline import Model
-from sfumato.synthesize.max_entropy import CELLS, bridged, maximum_entropy
+from sfumato.schema.schema import Schema
 
 
 def answer(model: Model, schema: Schema, columns: Sequence[str]) -> pa.Table:
@@ -106,7 +106,7 @@ def _standard_errors(model: Model, clique: Clique, cell: NDArray[np.int64], size
 
     A sum of m cells with noise of variance v has the standard error sqrt(m v); of several noisy tables the best counts.
     """
-    fine, recoding = model.recoding.fine.project(clique), model.recoding
+    recoding = model.recoding
     merged = recoding.domain.project(clique)
     coarse = [recoding.mergings[recoding.fine.index(name)].to[np.arange(recoding.fine[name])] for name in clique]
     into = np.ravel_multi_index(np.meshgrid(*coarse, indexing="ij"), merged.shape).ravel()
@@ -121,7 +121,7 @@ def _standard_errors(model: Model, clique: Clique, cell: NDArray[np.int64], size
     errors = np.full(size, np.inf)
     for one in model.measurements:
         if covered and set(clique) <= set(one.clique):
-            raw = one.domain.project(clique) == fine
+            raw = one.coding is not None and not one.coding.steps
             summed = np.bincount(cell if raw else first[first == last], minlength=size)
             inside = one.domain.cells() // one.domain.cells(clique)
             errors = np.minimum(errors, np.sqrt(one.variance * inside * summed))

@@ -11,15 +11,15 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.answers import answer, split
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Merging, Recoding
 from sfumato.data.selection import Selection
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import ModelTooLarge, SchemaError
+from sfumato.intake.codec import SchemaCodec
 from sfumato.pipeline import Model
+from sfumato.release.answers import answer, split
 from sfumato.survey import simulate, survey_schema_text
 
 SCHEMA = sfumato.Schema.parse(
