@@ -1,15 +1,17 @@
 """A small study for tests of many parties: a schema, rows split among parties, and holders of them."""
 
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 
 import sfumato
-from sfumato.data.attributes import Attributes
 from sfumato.data.records import Records
-from sfumato.privacy.budget import PureDP
-from sfumato.privacy.holder import LocalHolder, Neighbours
-from sfumato.privacy.ledger import Ledger
+from sfumato.engines.memory import Memory
+from sfumato.intake.attributes import Attributes
+from sfumato.privacy.budget import Currency, Share
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.party_holder import PartyHolder
 
 SIZES = {"a": 4, "b": 4, "c": 3, "d": 3}
 
@@ -44,7 +46,16 @@ def split(records, parties):
     return [records.take(order[start:end]) for start, end in pairwise(cuts)]
 
 
-def holders_of(parts):
-    """A holder for each part."""
-    neighbours = Neighbours.of(SCHEMA)
-    return [LocalHolder(part, neighbours, Ledger(PureDP(1), "a row")) for part in parts]
+def epsilon(amount, times=1):
+    """As many parts of a budget of pure epsilon, each of this amount."""
+    return [Share(Currency.EPSILON, Fraction(amount))] * times
+
+
+def engines_of(parts):
+    """An engine for each part."""
+    return [Memory(DOMAIN, [part]) for part in parts]
+
+
+def holders_of(parts, entropy=None):
+    """The holder of each party."""
+    return [PartyHolder(engine, Neighbours.of(SCHEMA), entropy) for engine in engines_of(parts)]

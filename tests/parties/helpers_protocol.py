@@ -4,7 +4,8 @@ from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
 
-from helpers_parties import DOMAIN, SCHEMA, holders_of, rows_of, split
+from helpers_parties import SCHEMA, epsilon, holders_of, rows_of, split
+from sfumato.data.coding import Keep
 from sfumato.errors import ProtocolError
 from sfumato.parties.federation import Rounds
 from sfumato.parties.identity import Signer
@@ -14,16 +15,17 @@ from sfumato.parties.messages import CURATOR, Ask, Refusal, Roster, Share, open_
 from sfumato.parties.party import Seat, answer
 from sfumato.parties.questions import Question
 from sfumato.parties.store import MemoryStore
-from sfumato.pipeline import Group
 from sfumato.privacy.budget import PureDP
-from sfumato.privacy.events import Laplace, Noisy
+from sfumato.privacy.events import Noisy
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.party_holder import PartyHolder
+from sfumato.privacy.mechanisms import Laplace
 
-NO_NOISE = Laplace(Fraction(1, 60))  # all but surely 0
+EACH = 64
+"""What each table costs: an epsilon of which noise is all but surely 0, and whose width needs no rounding."""
+NO_NOISE = Laplace(Fraction(1, EACH))
 ROWS = rows_of()
 FIRST, SECOND = [("a", "b"), ("c",)], [("d", "b")]
-COST = 60 * 3  # three tables of sensitivity 1
+COST = 3 * EACH  # three tables of sensitivity 1
 
 
 class Study:
@@ -38,7 +40,7 @@ class Study:
         self.stores = {name: MemoryStore() for name in self.signers}
         self.mailbox = mailbox or MemoryMailbox()
         self.approve = approve
-        self.holders = dict(zip(self.names, map(PartyHolder, holders_of(split(ROWS, parties))), strict=True))
+        self.holders = dict(zip(self.names, holders_of(split(ROWS, parties)), strict=True))
 
     def seat(self, name, store=None):
         place = (name, self.members, self.signers[name], self.holders[name], self.budget)
@@ -56,10 +58,10 @@ class Study:
         ledger = Ledger(PureDP(max(COST, self.budget.epsilon)), "a row")
         rounds = Rounds(self.members, LocalWire(desk, players), store or self.stores[CURATOR])
         holder = federation(SCHEMA, ledger, rounds)
-        ledger.stage = "select"
-        tables = holder.measure(FIRST, [NO_NOISE] * 2)
-        ledger.stage = "measure"
-        tables += holder.through(Group(DOMAIN.project(("b", "d")))).measure(SECOND, [NO_NOISE])
+        ledger.stage = "encode"
+        tables = holder.measure(FIRST, epsilon(EACH, 2))
+        ledger.stage = "learn"
+        tables += holder.through(Keep(("b", "d"))).measure(SECOND, epsilon(EACH))
         rounds.end()
         return tables, ledger, desk
 
@@ -88,7 +90,7 @@ ONE = (Question(("a",), NO_NOISE),)
 
 
 def ask_of(questions=ONE, attempt=0, coding="[]", name="p0"):
-    return Ask(0, attempt, CURATOR, name, "measure", coding, tuple(questions))
+    return Ask(0, attempt, CURATOR, name, "learn", coding, tuple(questions))
 
 
 def promise(study, name, ask):

@@ -12,13 +12,13 @@ from helpers_consortium import NAMES, SCHEMA, fast_folder, new_signers, signed_c
 from typer.testing import CliRunner
 
 from sfumato.cli import app
-from sfumato.data.schema import Schema
 from sfumato.parties.audit import verify_log
 from sfumato.parties.identity import Signer
 from sfumato.parties.manifest import signed_manifest
 from sfumato.parties.messages import CURATOR
 from sfumato.parties.study import Waiting, attend, curate, open_book, seat_of
 from sfumato.release import Release
+from sfumato.schema.schema import Schema
 
 QUICK = Waiting(0.01, 600)
 """Looks often, and waits as long as a busy machine may take."""

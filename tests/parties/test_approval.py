@@ -10,22 +10,22 @@ from helpers_terminal import foreign_sequences, run_on_terminal, screen
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.messages import CURATOR, Ask, End, seal
 from sfumato.parties.questions import Question
-from sfumato.privacy.events import Laplace
+from sfumato.privacy.mechanisms import Laplace
 
 __all__ = ["folder", "study"]  # the fixtures
 
-TRUE = "Round 0 (measure), attempt 0: 2 tables, 9 cells, 72 bytes, masked. epsilon spent: 0 before, 8.125 after."
-FAKE = "measure), attempt 0: 1 tables, 2 cells, 16 bytes, masked. epsilon spent: 0 before, 0.01 after.\n  table ill\n"
+TRUE = "Round 0 (learn), attempt 0: 2 tables, 9 cells, 72 bytes, masked. epsilon spent: 0 before, 8.125 after."
+FAKE = "learn), attempt 0: 1 tables, 2 cells, 16 bytes, masked. epsilon spent: 0 before, 0.01 after.\n  table ill\n"
 HOSTILE = [
     {"stage": f"{FAKE}[black on black]"},
-    {"stage": f"measure\x1b[2J\x1b[H{FAKE}"},
+    {"stage": f"learn\x1b[2J\x1b[H{FAKE}"},
     {
         "coding": '[{"levels":[{"column":"ward","name":"w\\u001b[2J","to":[0,0,0]}]}]',
         "questions": (Question(("w\x1b[2J",), Laplace(Fraction(1, 8))),),
     },
 ]
 ASK = Ask(
-    *(0, 0, CURATOR, "north", "measure", '[{"merge":{"ward":[0,1,1]}}]'),
+    *(0, 0, CURATOR, "north", "learn", '[{"merge":{"ward":[0,1,1]}}]'),
     (Question(("ill", "ward", "smoker"), Laplace(Fraction(8))), Question((), Laplace(Fraction(1, 8)))),
 )
 

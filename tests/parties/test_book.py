@@ -14,7 +14,9 @@ from sfumato.parties.audit import verify_log
 from sfumato.parties.book import Book
 from sfumato.parties.store import COUNTED, Record, State
 from sfumato.privacy.budget import PureDP
-from sfumato.privacy.events import Laplace, Noisy, Sensitivity
+from sfumato.privacy.events import Noisy
+from sfumato.privacy.mechanisms import Laplace
+from sfumato.privacy.sensitivity import Sensitivity
 
 PATH = (State.PROPOSED, State.APPROVED, State.RESERVED, State.COMPUTED, State.SENT, State.OPENED)
 
@@ -33,7 +35,7 @@ def event(epsilon):
 
 
 def record(state, round_=0, attempt=0, epsilon="1/3", payload=b"bytes", asked="questions"):
-    entries = (("measure", event(epsilon)),) if state in COUNTED else ()
+    entries = (("learn", event(epsilon)),) if state in COUNTED else ()
     return Record(round_, attempt, state, asked, payload if state in COUNTED else b"", entries)
 
 

@@ -17,7 +17,7 @@ from sfumato.parties.identity import Signer
 from sfumato.parties.messages import CURATOR, Ask, seal
 from sfumato.parties.questions import Question
 from sfumato.parties.study import open_book
-from sfumato.privacy.events import Laplace
+from sfumato.privacy.mechanisms import Laplace
 from sfumato.release import Release
 from sfumato.survey import simulate
 
@@ -80,7 +80,7 @@ def test_an_operator_is_told_which_domains_no_noise_covers(folder):
     schema["columns"][2]["domain_from"] = "observed"
     study = Study(folder, schema_text=json.dumps(schema), accept_observed_domain=True)
     (folder / "schema.json").write_text(json.dumps(schema))
-    ask = Ask(0, 0, CURATOR, "north", "measure", "[]", (Question(("ward",), Laplace(Fraction(8))),))
+    ask = Ask(0, 0, CURATOR, "north", "learn", "[]", (Question(("ward",), Laplace(Fraction(8))),))
     FolderMailbox(folder / "mail", study.manifest).put(seal(ask, study.manifest.study, study.signer(CURATOR)))
     result = study.serve(approve="ask", typed="n\n")
     assert " ".join(result.output.split()).count("No noise covers the values of ward") == 2  # at the start, and here

@@ -4,9 +4,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from helpers_protocol import COST, FIRST, NO_NOISE, SECOND, Study, ask_of, promise, refusal, roster_for
+from helpers_protocol import COST, EACH, FIRST, NO_NOISE, SECOND, Study, ask_of, promise, refusal, roster_for
 
-from helpers_parties import SCHEMA
+from helpers_parties import SCHEMA, epsilon
 from sfumato.errors import ProtocolError
 from sfumato.parties.federation import Rounds
 from sfumato.parties.local import LocalWire, Player, federation
@@ -16,8 +16,8 @@ from sfumato.parties.party import answer
 from sfumato.parties.questions import Question
 from sfumato.parties.store import MemoryStore, State
 from sfumato.privacy.budget import PureDP
-from sfumato.privacy.events import Laplace
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.mechanisms import Laplace
 
 
 def test_parties_that_were_asked_different_questions_do_not_answer():
@@ -68,7 +68,7 @@ def test_an_attempt_that_was_given_up_is_never_sent_and_its_cost_comes_back():
     study = Study()
     keys = [promise(study, name, ask_of()) for name in study.names]
     assert isinstance(promise(study, "p0", ask_of(attempt=1)), Key)
-    assert study.seat("p0").statement().spent == 60
+    assert study.seat("p0").statement().spent == EACH
     assert "was not promised" in refusal(study, "p0", roster_for(keys, "p0"))
     assert "is over for this party" in refusal(study, "p0", ask_of())
     assert study.stores["p0"].load(0, 0).state is State.ABORTED
@@ -79,7 +79,7 @@ def test_an_attempt_that_was_sent_stays_spent():
     keys = [promise(study, name, ask_of()) for name in study.names]
     answer(study.seat("p0"), roster_for(keys, "p0"))
     promise(study, "p0", ask_of(attempt=1))
-    assert study.seat("p0").statement().spent == 120
+    assert study.seat("p0").statement().spent == 2 * EACH
     promise(study, "p0", ask_of(attempt=3))
     assert "later attempt" in refusal(study, "p0", ask_of(attempt=2))
 
@@ -117,13 +117,13 @@ def test_a_party_whose_book_is_an_old_copy_sends_nothing():
     old = MemoryStore()
     rounds = Rounds(study.members, LocalWire(study.desk(), players), MemoryStore())
     ledger = Ledger(PureDP(COST), "a row")
-    ledger.stage = "measure"
+    ledger.stage = "learn"
     holder = federation(SCHEMA, ledger, rounds)
-    holder.measure(FIRST, [NO_NOISE] * 2)
+    holder.measure(FIRST, epsilon(EACH, 2))
     players[1] = Player(study.seat("p1", old), study.mailbox)
     players[1].desk.collect()  # what came before is lost with the book
     with pytest.raises(ProtocolError, match=r"p1 \(round 1 was asked, but this party's book says nothing of round 0"):
-        holder.measure(SECOND, [NO_NOISE])
+        holder.measure(SECOND, epsilon(EACH))
     assert not list(old)
 
 

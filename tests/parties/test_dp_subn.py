@@ -5,6 +5,7 @@ import pytest
 
 from helpers_parties import DOMAIN, SCHEMA, holders_of, rows_of, split
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
+from sfumato.job import Job
 from sfumato.parties import local
 from sfumato.privacy.budget import ApproxDP, PureDP
 from sfumato.recipes.dp_ccbn import DP_CCBN
@@ -16,9 +17,10 @@ ROWS = rows_of(6_000)
 @pytest.mark.parametrize("recipe", [DP_SUBN, DP_CCBN], ids=lambda recipe: recipe.name)
 @pytest.mark.parametrize("budget", [PureDP(8), ApproxDP(8, "1e-6")], ids=["epsilon", "epsilon and delta"])
 def test_a_network_is_learned_from_the_union(recipe, budget):
-    outcome = local.run(recipe, holders_of(split(ROWS, 3)), SCHEMA, budget)
-    assert all(statement.guarantee["epsilon"] <= 8 for statement in outcome.parties.values())
-    assert all(statement.guarantee["epsilon"] > 7.9 for statement in outcome.parties.values())
+    outcome = local.run(Job(SCHEMA, recipe, budget), holders_of(split(ROWS, 3)))
+    for statement in outcome.parties.values():
+        assert statement.guarantee["epsilon"] == 8
+        assert 7.9 < statement.budget.spent(statement.spent)["epsilon"] <= 8
     ties = {
         frozenset((family.column, parent))
         for family in outcome.model.selection.structure.families
@@ -30,6 +32,6 @@ def test_a_network_is_learned_from_the_union(recipe, budget):
 
 
 def test_all_parties_spend_the_same():
-    outcome = local.run(DP_SUBN, holders_of(split(ROWS, 3)), SCHEMA, PureDP(1))
+    outcome = local.run(Job(SCHEMA, DP_SUBN, PureDP(1)), holders_of(split(ROWS, 3)))
     entries = [statement.entries for statement in outcome.parties.values()]
     assert entries[0] == entries[1] == entries[2]

@@ -28,14 +28,12 @@ from sfumato.parties.party import answer, take_part
 from sfumato.parties.questions import Question
 from sfumato.parties.store import MemoryStore
 from sfumato.parties.study import Waiting, attend, open_book
-from sfumato.privacy.events import Laplace
+from sfumato.privacy.mechanisms import Laplace
 
 __all__ = ["folder"]  # the fixture
 
 AT_ONCE = Waiting(0.01, 0)
-CODING = (
-    '[{"merge":{"ward":[0,1,1]}},{"levels":[{"column":"ward","name":"ward in 1","to":[0,0]}]},{"keep":["ill","ward"]}]'
-)
+CODING = '[{"merge":{"ward":[0,1,1]}},{"levels":[{"column":"ward","to":[0,0]}]},{"keep":["ill","ward"]}]'
 QUESTIONS = (Question(("ill", "ward"), Laplace(Fraction(3, 2))), Question((), Laplace(Fraction(7))))
 
 
@@ -64,7 +62,7 @@ class Party:
         self.signers = {name: self.study.signer(name) for name in (*NAMES, CURATOR)}
         self.books = folder / "books"
         self.seat = self.study.seat("north", MemoryStore())
-        ask = Ask(0, 0, CURATOR, "north", "measure", CODING, QUESTIONS)
+        ask = Ask(0, 0, CURATOR, "north", "learn", CODING, QUESTIONS)
         keys = [answer(self.study.seat(name, MemoryStore()), replace(ask, recipient=name))[0] for name in NAMES[1:]]
         with self.opened("ask") as seat:
             pass

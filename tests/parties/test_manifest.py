@@ -335,5 +335,5 @@ def test_domains_that_were_observed_are_named_in_the_manifest_and_accepted_by_ea
 
 
 def test_the_papers_own_mode_is_refused_on_a_network(signers):
-    with pytest.raises(MethodError, match="gives no guarantee against participants"):
+    with pytest.raises(MethodError, match="method 'dp-subn-faithful' is unknown"):
         manifest_of(signers, method="dp-subn-faithful")

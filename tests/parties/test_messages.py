@@ -15,14 +15,14 @@ from sfumato.parties.local import Company
 from sfumato.parties.mailbox import LONGEST, Desk, MemoryMailbox
 from sfumato.parties.messages import CURATOR, Ask, Done, End, Key, Refusal, Roster, Share, address, open_, seal
 from sfumato.parties.questions import Question
-from sfumato.privacy.events import Gaussian, Laplace, Skellam
+from sfumato.privacy.mechanisms import Gaussian, Laplace, Skellam
 
 SIGNERS = {name: Signer.new() for name in ("north", "south", CURATOR)}
 MEMBERS = Company(("north", "south"), {name: signer.public for name, signer in SIGNERS.items()})
 QUESTION = Question(("age", "sex"), Laplace(Fraction(3, 2)))
 DOWN, UP = (0, 0, CURATOR, "north"), (0, 0, "north", CURATOR)
 MESSAGES = [
-    Ask(*DOWN, "measure", "[]", (QUESTION, Question((), Skellam(Fraction(7))))),
+    Ask(*DOWN, "learn", "[]", (QUESTION, Question((), Skellam(Fraction(7))))),
     Key(*UP, "ab", "cd").signed(MEMBERS.study, SIGNERS["north"]),
     Roster(*DOWN, (Key(*UP, "ab", "cd", "ef"),)),
     Share(*UP, np.array([1, 2**64 - 1], dtype=np.uint64)),

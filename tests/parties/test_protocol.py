@@ -6,9 +6,9 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from helpers_protocol import COST, FIRST, NO_NOISE, ROWS, SECOND, Study, ask_of, check, promise
+from helpers_protocol import COST, EACH, FIRST, NO_NOISE, ROWS, SECOND, Study, ask_of, check, promise
 
-from helpers_parties import SCHEMA, split
+from helpers_parties import SCHEMA, epsilon, split
 from sfumato.errors import BudgetExceeded, DataError, ProtocolError
 from sfumato.parties.federation import Rounds
 from sfumato.parties.identity import Signer
@@ -210,7 +210,7 @@ def test_a_curator_that_starts_again_with_another_method_is_stopped():
     rounds = Rounds(study.members, LocalWire(study.desk(), study.players()), study.stores[CURATOR])
     holder = federation(SCHEMA, Ledger(PureDP(COST), "a row"), rounds)
     with pytest.raises(ProtocolError, match="was begun with other questions"):
-        holder.measure([("a",)], [NO_NOISE])
+        holder.measure([("a",)], epsilon(EACH))
 
 
 class Absent:
@@ -255,7 +255,7 @@ def test_an_attempt_that_was_lost_is_charged_by_the_curator_as_by_every_party():
     assert tables[1].marginal.counts.sum() == sum(map(len, split(ROWS, 4)[:3]))
     again = study.curate(study.players())[1]  # after a restart: what was lost before it is still paid for
     for one in (ledger, again):
-        assert one.statement().spent == COST + 120
+        assert one.statement().spent == COST + 2 * EACH
         assert "the attempt before was lost" in str(one.statement().entries)
     paid = [entry for entry in ledger.statement().entries if isinstance(entry[1], Noisy)]
     for name in study.names[:3]:
@@ -285,11 +285,11 @@ def test_a_study_that_cannot_pay_for_another_attempt_ends_before_it_asks():
     players[3] = Absent(players[3], moves=1)
     for _ in range(2):  # and again after a restart
         with pytest.raises(
-            BudgetExceeded, match=r"another costs as much again \(table a × b would cost 120 epsilon; 60 "
+            BudgetExceeded, match=r"another costs as much again \(table a × b would cost 128 epsilon; 64 "
         ):
             study.curate(players)
         for name in study.names[:3]:
-            assert study.seat(name).statement().spent == 120
+            assert study.seat(name).statement().spent == 2 * EACH
             assert study.stores[name].load(0, 1) is None
 
 
@@ -303,10 +303,10 @@ def test_an_attempt_that_ended_before_its_roster_costs_nothing_more():
 
 def test_a_party_refuses_what_exceeds_its_budget_and_computes_nothing():
     study = Study(budget=COST - 1)
-    with pytest.raises(ProtocolError, match=r"without p0 \(table d × b would cost 60 epsilon; 59 is left of 179"):
+    with pytest.raises(ProtocolError, match=r"without p0 \(table d × b would cost 64 epsilon; 63 is left of 191"):
         study.curate(study.players())
     for name in study.names:
-        assert study.seat(name).statement().spent == 120
+        assert study.seat(name).statement().spent == 2 * EACH
         assert study.stores[name].load(1, 0) is None
 
 
@@ -317,9 +317,9 @@ def test_nothing_is_promised_before_the_operator_has_seen_what_it_costs():
         study.curate(study.players())
     noise = f"Laplace, standard deviation {sqrt(NO_NOISE.variance):.4g}"
     assert seen[0].tables == (AskedTable("a × b", "4 × 4", noise), AskedTable("c", "3", noise))
-    assert (seen[0].stage, seen[0].cells, seen[0].bytes) == ("select", 19, 152)
-    assert (seen[0].before["epsilon"], seen[0].after["epsilon"]) == (0, 120)
-    assert study.seat("p0").statement().spent == 120
+    assert (seen[0].stage, seen[0].cells, seen[0].bytes) == ("encode", 19, 152)
+    assert (seen[0].before["epsilon"], seen[0].after["epsilon"]) == (0, 2 * EACH)
+    assert study.seat("p0").statement().spent == 2 * EACH
 
 
 def test_an_operator_may_think_better_of_it():

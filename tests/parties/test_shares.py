@@ -13,8 +13,9 @@ from scipy import special, stats
 from helpers_entropy import ScriptedEntropy
 from sfumato.errors import BudgetError
 from sfumato.privacy import shares
-from sfumato.privacy.accountant import concentrated_cost, renyi_budget, renyi_cost, renyi_epsilon, skellam_for
-from sfumato.privacy.events import Gaussian, Laplace, Noisy, Sensitivity, Skellam
+from sfumato.privacy.accountant import renyi_budget, renyi_epsilon
+from sfumato.privacy.mechanisms import Gaussian, Laplace, Skellam
+from sfumato.privacy.sensitivity import Notion, Sensitivity
 from sfumato.privacy.shares import polya_share, skellam_share
 
 DRAWS = 100_000
@@ -273,29 +274,27 @@ def divergence(mu, shift, order):
 @pytest.mark.parametrize("mu", [2.0, 10.0, 60.0, 400.0])
 @pytest.mark.parametrize("shift", [1, 2, 5])
 def test_the_cost_of_skellam_noise_bounds_its_exact_divergence(mu, shift):
-    event = Noisy("q", Skellam(Fraction(mu)), Sensitivity.single(shift))
+    cost = Skellam(Fraction(mu)).cost(Sensitivity.single(shift), Notion.RENYI)
     for order in (2, 3, 5, 8, 16):
         for away in (shift, -shift):
             exact = divergence(mu, away, order)
             assert mu < 10 or order * shift**2 / (2 * mu) * 0.2 < exact
-            assert exact <= order * float(renyi_cost(event)) * (1 + 1e-9)
+            assert exact <= order * float(cost) * (1 + 1e-9)
 
 
 @given(st.fractions(Fraction(1, 10**6), 10**4), st.integers(1, 5), st.integers(1, 40))
 def test_skellam_noise_costs_what_it_was_made_for_and_hardly_less(rho, bound, cells):
     sensitivity = Sensitivity.single(bound).repeated(cells)
-    noise = skellam_for(rho, sensitivity)
-    cost = renyi_cost(Noisy("q", noise, sensitivity))
-    assert cost <= rho
-    assert renyi_cost(Noisy("q", Skellam(noise.mu * Fraction(999_999, 1_000_000)), sensitivity)) > rho * Fraction(
-        999_99, 100_000
-    )
+    noise = Skellam.calibrate(rho, sensitivity)
+    assert noise.cost(sensitivity, Notion.RENYI) <= rho
+    less = Skellam(noise.mu * Fraction(999_999, 1_000_000))
+    assert less.cost(sensitivity, Notion.RENYI) > rho * Fraction(99_999, 100_000)
 
 
 def test_skellam_noise_is_hardly_wider_than_gaussian_noise_of_the_same_cost():
     sensitivity = Sensitivity.single(1)
-    gaussian = Noisy("q", Gaussian(Fraction(20)), sensitivity)
-    assert skellam_for(concentrated_cost(gaussian), sensitivity).variance == pytest.approx(400, rel=0.01)
+    rho = Gaussian(Fraction(20)).cost(sensitivity, Notion.CONCENTRATED)
+    assert Skellam.calibrate(rho, sensitivity).variance == pytest.approx(400, rel=0.01)
 
 
 @settings(deadline=None)
@@ -309,14 +308,14 @@ def test_a_renyi_budget_can_be_spent_to_the_end(epsilon, delta):
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-4), (1.0, 1e-6), (3.0, 1e-6)])
 def test_skellam_noise_of_a_whole_budget_has_the_promised_delta(epsilon, delta):
     # One number with sensitivity 1: delta is the sum of what P has above e^epsilon times Q.
-    mu = float(skellam_for(renyi_budget(epsilon, delta), Sensitivity.single(1)).mu)
+    mu = float(Skellam.calibrate(renyi_budget(epsilon, delta), Sensitivity.single(1)).mu)
     x = np.arange(-int(30 * math.sqrt(mu)) - 30, int(30 * math.sqrt(mu)) + 30)
     exact = np.maximum(skellam_pmf(mu, x) - math.exp(epsilon) * skellam_pmf(mu, x - 1), 0).sum()
     assert 0 < exact <= delta
 
 
 def test_skellam_noise_has_no_cost_in_zcdp():
-    event = Noisy("q", Skellam(Fraction(10)), Sensitivity.single(1))
-    with pytest.raises(BudgetError, match="open the ledger with SkellamDP"):
-        concentrated_cost(event)
-    assert renyi_cost(Noisy("q", Laplace(Fraction(2)), Sensitivity.single(1))) == Fraction(1, 8)
+    for notion in set(Notion) - {Notion.RENYI}:
+        with pytest.raises(BudgetError, match="open the ledger with SkellamDP"):
+            Skellam(Fraction(10)).cost(Sensitivity.single(1), notion)
+    assert Laplace(Fraction(2)).cost(Sensitivity.single(1), Notion.RENYI) == Fraction(1, 8)

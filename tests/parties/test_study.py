@@ -24,7 +24,7 @@ from sfumato.parties.messages import CURATOR, Question, Roster, Share, open_, se
 from sfumato.parties.party import answer
 from sfumato.parties.store import State
 from sfumato.parties.study import Waiting, traffic
-from sfumato.privacy.events import Laplace
+from sfumato.privacy.mechanisms import Laplace
 
 __all__ = ["folder", "study"]  # the fixtures
 
@@ -36,7 +36,7 @@ def test_a_study_over_a_shared_folder(study):
     counted = traffic(FolderMailbox(study.folder / "mail", study.manifest), study.manifest)
     files = sum(path.stat().st_size for path in (study.folder / "mail").glob("*/*.message"))
     assert counted.total == files
-    assert {stage for stage, *_ in counted.rows()} <= {"encode", "select", "measure", "end"}
+    assert {stage for stage, *_ in counted.rows()} <= {"encode", "learn", "end"}
     assert {party for _, party, *_ in counted.rows()} == set(NAMES)
 
 
@@ -277,7 +277,7 @@ def test_two_attempts_never_share_noise_and_both_are_paid(folder):
     question = Question(("smoker", "ill", "ward"), Laplace(Fraction(40)))  # 1/40 for each attempt
     totals = []
     for attempt in (0, 1):
-        plan = Plan(0, "measure", "[]", (question,), 12)
+        plan = Plan(0, "learn", "[]", (question,), 12)
         keys = [answer(seats[name], plan.ask(attempt, name))[0] for name in NAMES]
         shares = [answer(seats[name], Roster(0, attempt, CURATOR, name, tuple(keys)))[0].vector for name in NAMES]
         again = answer(seats["north"], Roster(0, attempt, CURATOR, "north", tuple(keys)))[0].vector

@@ -156,14 +156,14 @@ class Book:
         left = total.amount - self._cost(self.spent())
         if cost > left:
             raise BudgetExceeded(
-                f"round {record.round} would cost {float(cost):.4g} {total.unit}; {float(left):.4g} is left of "
-                f"{float(total.amount):.4g}; nothing was computed"
+                f"round {record.round} would cost {float(cost):.4g} {total.currency.value}; {float(left):.4g} is left "
+                f"of {float(total.amount):.4g}; nothing was computed"
             )
 
     def _cost(self, entries: tuple[Entry, ...]) -> Fraction:
         if self._budget is None:
             return Fraction(0)
-        return sum((self._budget.cost(event) for _, event in entries), Fraction(0))
+        return sum((event.cost(self._budget.notion) for _, event in entries), Fraction(0))
 
     def _is_spent(self, record: Record) -> bool:
         query = "SELECT spent FROM attempts WHERE round = ? AND attempt = ?"

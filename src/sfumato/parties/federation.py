@@ -9,30 +9,27 @@ from math import pi, sqrt
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sfumato.data.coding import Coding, Step
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
-from sfumato.data.records import Records
 from sfumato.data.selection import Family
 from sfumato.errors import BudgetExceeded, DataError, MethodError, ProtocolError
-from sfumato.parties import coding
 from sfumato.parties.curator import Incoming, Opened, Plan, run_round
 from sfumato.parties.messages import CURATOR, LARGE, REASON, ROUNDS, Done, End, Members, Message
-from sfumato.parties.questions import Question
+from sfumato.parties.questions import Question, coding_text
 from sfumato.parties.store import Store
 from sfumato.pipeline import Recipe
-from sfumato.privacy.accountant import skellam_for
 from sfumato.privacy.budget import Share
-from sfumato.privacy.events import Gaussian, Noise, Noisy
-from sfumato.privacy.holder import Codec, Neighbours, table_events
+from sfumato.privacy.holder import DEPENDENCE, Dependence, table_events, table_noise, table_noises
 from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.scores import Score
 from sfumato.recipes import RECIPES
 from sfumato.text import one_line
 
-OFFERS = frozenset({"measure", "dependence"})
-"""The questions that a federation answers."""
+OFFERS = frozenset({DEPENDENCE})
+"""The questions besides measuring that a federation answers."""
 
 MOST_CELLS = LARGE // 8
 """Cells that one message can hold."""
@@ -101,59 +98,51 @@ class Federation:
     """A holder of the union of many parties' tables.
 
     Each `measure` is one round. Noise comes in shares, of which any h = K - t - q add up to the noise that is charged,
-    so that tables of n parties have n / h times its variance. A Gaussian is answered by Skellam noise of the same cost.
+    so that tables of n parties have n / h times its variance.
     """
 
-    def __init__(
-        self, domain: Domain, neighbours: Neighbours, ledger: Ledger, rounds: Rounds, codes: str = coding.PLAIN
-    ):
-        self._domain = domain
+    def __init__(self, coding: Coding, neighbours: Neighbours, ledger: Ledger, rounds: Rounds):
         self._ledger = ledger
         self._rounds = rounds
-        self._codes = codes
+        self.coding = coding
         self.neighbours = neighbours
 
     @property
     def domain(self) -> Domain:
-        """The public domain of the rows."""
-        return self._domain
-
-    @property
-    def budget(self) -> Share:
-        """What the whole budget is worth: the one with which a single holder's noise would be as wide as ours."""
-        total = self._ledger.budget.total
-        members = self._rounds.members
-        variance = Fraction(members.honest, len(members.names))
-        if total.unit == "rho":
-            return Share(total.unit, total.amount * variance)
-        return Share(total.unit, total.amount * Fraction(sqrt(variance)).limit_denominator(10**6))
+        """The attributes that may be asked about; public."""
+        return self.coding.domain
 
     def note(self, question: str, reason: str) -> None:
         """Record a step that needs no answer about the rows and so costs nothing."""
         self._ledger.note(question, reason)
 
-    def through(self, codec: Codec[Records]) -> Federation:
-        """The same rows in the codes of `codec`; asks nothing and costs nothing."""
-        codes = coding.then(self._codes, codec)
-        return Federation(codec.domain, self.neighbours, self._ledger, self._rounds, codes)
+    def through(self, step: Step) -> Federation:
+        """The same rows after one more step of coding; asks nothing and costs nothing."""
+        return Federation(self.coding.then(step), self.neighbours, self._ledger, self._rounds)
 
-    def measure(self, cliques: Sequence[Clique], noises: Sequence[Noise]) -> tuple[Measurement, ...]:
-        """The marginal of each clique over the union, every cell with independent noise.
+    def variance(self, part: Share) -> float:
+        """The variance of the noise in each cell of one table, if all parties answer; asks nothing."""
+        members = self._rounds.members
+        wider = len(members.names) / members.honest
+        return table_noise(self._ledger.budget, part, self.neighbours).variance * wider
+
+    def measure(self, cliques: Sequence[Clique], parts: Sequence[Share]) -> tuple[Measurement, ...]:
+        """The table of each clique over the union, every cell with independent noise, for a part of the budget each.
 
         All tables are asked for in one round, or in as many as messages of allowed length need.
         """
-        domains = [self.domain.project(clique) for clique in cliques]
         for clique in cliques:
             self.domain.require_cells(clique, MOST_CELLS)
-        added = [self._in_shares(noise) for noise in noises]
-        self._ledger.charge(*table_events(cliques, added, self.neighbours))
-        questions = [Question(tuple(clique), noise) for clique, noise in zip(cliques, added, strict=True)]
+        noises = table_noises(self._ledger.budget, parts, self.neighbours)
+        numbers = self._ledger.charge(*table_events(cliques, noises, self.neighbours))
+        questions = [Question(tuple(clique), noise) for clique, noise in zip(cliques, noises, strict=True)]
         measured: list[Measurement] = []
-        for start, end in _batches([domain.cells() for domain in domains]):
-            measured += self._round(domains[start:end], questions[start:end])
+        for start, end in _batches([self.domain.cells(clique) for clique in cliques]):
+            measured += self._round(questions[start:end], numbers[start:end])
         return tuple(measured)
 
-    def _round(self, domains: Sequence[Domain], questions: Sequence[Question]) -> Iterator[Measurement]:
+    def _round(self, questions: Sequence[Question], numbers: Sequence[int]) -> Iterator[Measurement]:
+        domains = [self.domain.project(question.clique) for question in questions]
         cells = [domain.cells() for domain in domains]
         cliques, noises = ([getattr(one, field) for one in questions] for field in ("clique", "noise"))
         events = table_events(cliques, noises, self.neighbours)
@@ -168,7 +157,9 @@ class Federation:
                 ) from None
             self._ledger.note("ask for these tables again", "the attempt before was lost, and is charged above")
 
-        opened = self._rounds.play(self._ledger.stage, self._codes, tuple(questions), sum(cells), pay_again)
+        opened = self._rounds.play(
+            self._ledger.stage, coding_text(self.coding), tuple(questions), sum(cells), pay_again
+        )
         wider = opened.answered / self._rounds.members.honest
         widest = sqrt(wider * max(question.noise.variance for question in questions))
         if int(opened.total.max()) - MOST_ROWS > 100 * widest or int(opened.total.min()) + MOST_ROWS < -100 * widest:
@@ -177,30 +168,22 @@ class Federation:
                 "numbers, or runs another version; the study ends here, and what was spent is spent"
             )
         tables = np.split(opened.total, np.cumsum(cells)[:-1])
-        for domain, table, question in zip(domains, tables, questions, strict=True):
-            yield Measurement(Marginal(domain, table.reshape(domain.shape)), question.noise.variance * wider)
+        for domain, table, question, number in zip(domains, tables, questions, numbers, strict=True):
+            noisy = Marginal(domain, table.reshape(domain.shape))
+            yield Measurement(noisy, question.noise.variance * wider, self.coding, number)
 
-    def dependence(self, pairs: Sequence[Clique], noise: Noise) -> NDArray[np.float64]:
-        """How far each pair of columns is from independence, in rows, computed from noisy tables of the pairs.
+    def dependence(self, pairs: Sequence[Clique], part: Share) -> Dependence:
+        """How far each pair of attributes is from independence, in rows, computed from noisy tables of the pairs.
 
-        The score of a union is no sum of scores. So what it would cost is spent on the tables of all pairs, in equal
-        parts. Noise alone makes a table look dependent; what it adds on average is taken off.
+        The score of a union is no sum of scores. So the part is spent on the tables of all pairs, equally. Noise alone
+        makes a table look dependent; what it adds on average is taken off.
         """
-        sensitivity = self.neighbours.dependence.repeated(len(pairs))
-        total = self._ledger.budget.total
-        cost = self._ledger.budget.cost(Noisy("dependence", noise, sensitivity))
-        each = Share(total.unit, cost / len(pairs)).noise(self.neighbours.marginal)
-        return np.array([noisy_dependence(one) for one in self.measure(pairs, [each] * len(pairs))])
+        tables = self.measure(pairs, [part.part(Fraction(1, len(pairs)))] * len(pairs))
+        return Dependence(np.array([noisy_dependence(one) for one in tables]), tables)
 
-    def choose(self, families: Sequence[Family], score: Score, epsilon: Fraction, handicaps: Sequence[int]) -> int:
+    def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
         """Refuse: no party knows the scores of the union, and noise shares do not make an exponential mechanism."""
         raise MethodError("a choice by exact scores was asked for, which nobody has when rows are with many parties")
-
-    def _in_shares(self, noise: Noise) -> Noise:
-        if not isinstance(noise, Gaussian):
-            return noise
-        cost = self._ledger.budget.cost(Noisy("table", noise, self.neighbours.marginal))
-        return skellam_for(cost, self.neighbours.marginal)
 
     def __repr__(self) -> str:
         return f"Federation({', '.join(self._rounds.members.names)}; {self.domain!r})"
@@ -208,8 +191,8 @@ class Federation:
 
 def check_method(recipe: Recipe) -> None:
     """Refuse a method that needs what no federation can answer; called before anybody signs or pays."""
-    if not recipe.needs <= OFFERS:
-        able = ", ".join(name for name, one in RECIPES.items() if one.needs <= OFFERS)
+    if not OFFERS.issuperset(recipe.needs):
+        able = ", ".join(name for name, one in RECIPES.items() if OFFERS.issuperset(one.needs))
         raise MethodError(
             f"method {recipe.name!r} draws a structure by the exponential mechanism on exact scores, which nobody has "
             f"when rows are with many parties; use one of {able}"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sfumato import tables
-from sfumato.data.attributes import Attributes
-from sfumato.data.schema import Schema
+from sfumato.data.coding import Coding
 from sfumato.errors import ProtocolError
-from sfumato.fitting import check_budget, check_observed, least_noise, note_schema, recipe_for, take_in
+from sfumato.fitting import note_schema
+from sfumato.intake.attributes import Attributes
+from sfumato.job import Job, recipe_of
 from sfumato.parties.curator import Incoming
 from sfumato.parties.federation import Federation, Rounds, check_method
 from sfumato.parties.identity import Signer
@@ -18,13 +19,15 @@ from sfumato.parties.mailbox import Desk, Mailbox, MemoryMailbox
 from sfumato.parties.messages import CURATOR, Message
 from sfumato.parties.party import Approve, Seat, take_part
 from sfumato.parties.store import MemoryStore
-from sfumato.pipeline import Model, Recipe
+from sfumato.pipeline import Model
 from sfumato.pipeline import run as run_recipe
 from sfumato.privacy.budget import ApproxDP, Budget, SkellamDP, budget_of
-from sfumato.privacy.holder import LocalHolder, Neighbours
 from sfumato.privacy.ledger import Ledger, Statement
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.opening import open_party
 from sfumato.privacy.party_holder import PartyHolder
 from sfumato.release import Release
+from sfumato.schema.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -109,48 +112,44 @@ class LocalWire:
         return None
 
 
-def study_budget(recipe: Recipe, budget: Budget, schema: Schema) -> Budget:
+def study_budget(job: Job) -> Budget:
     """The budget with which the curator and every party open their ledgers, from what the members agreed on.
 
     An (epsilon, delta) budget is accounted for Skellam noise, since rounded normals do not add up; where Laplace noise
     is the lesser, or the only one that a method adds, it is pure epsilon.
     """
-    budget = least_noise(recipe, budget, schema)
-    if isinstance(budget, ApproxDP):
-        budget = SkellamDP(budget.epsilon, budget.delta)
-    return least_noise(recipe, budget, schema)
+    opened = job.opened
+    if isinstance(opened, ApproxDP):
+        return replace(job, budget=SkellamDP(opened.epsilon, opened.delta)).opened
+    return opened
 
 
 def run(
-    recipe: Recipe,
-    holders: Sequence[LocalHolder],
-    schema: Schema,
-    budget: Budget,
+    job: Job,
+    holders: Sequence[PartyHolder],
     *,
     colluding: int = 1,
     missing: int = 0,
     approve: Approve = lambda summary: True,
 ) -> Outcome:
-    """Run a recipe over the union of the rows of many holders, each of which answers only in masked shares.
+    """Run a job over the union of the rows of many holders, each of which answers only in masked shares.
 
     Args:
-        recipe: a method whose questions add up.
+        job: its method must be one whose questions add up, and its budget is what each party's persons may pay.
         holders: the parties' rows, in attributes of the schema.
-        schema: the public schema of all of them.
-        budget: what the study may cost the persons of each party.
         colluding: how many parties (t) may put together what they know.
         missing: how many parties (q) may stay away.
         approve: each party's operator.
     """
-    check_method(recipe)
-    budget = study_budget(recipe, budget, schema)
+    check_method(job.recipe)
+    schema, budget = job.schema, study_budget(job)
     names = tuple(f"party-{number}" for number in range(1, len(holders) + 1))
     signers = {name: Signer.new() for name in (*names, CURATOR)}
     members = Company(names, {name: signer.public for name, signer in signers.items()}, colluding, missing)
     mailbox = MemoryMailbox()
     players = [
         Player(
-            Seat(name, members, signers[name], PartyHolder(holder), budget, MemoryStore(), approve, schema.observed),
+            Seat(name, members, signers[name], holder, budget, MemoryStore(), approve, schema.observed),
             mailbox,
         )
         for name, holder in zip(names, holders, strict=True)
@@ -158,7 +157,7 @@ def run(
     desk = Desk(CURATOR, members, signers[CURATOR], mailbox)
     rounds = Rounds(members, LocalWire(desk, players), MemoryStore())
     ledger = Ledger(budget, str(Neighbours.of(schema)), schema.observed)
-    model = run_recipe(recipe, federation(schema, ledger, rounds), schema, ledger)
+    model = run_recipe(job.recipe, federation(schema, ledger, rounds), schema, ledger)
     rounds.end()
     for player in players:
         player.step()
@@ -169,7 +168,7 @@ def run(
 def federation(schema: Schema, ledger: Ledger, rounds: Rounds) -> Federation:
     """The holder of a study: rows in attributes of the schema. The ledger is opened with its first notes."""
     note_schema(ledger, schema)
-    return Federation(Attributes(schema).domain, Neighbours.of(schema), ledger, rounds)
+    return Federation(Coding(Attributes(schema).domain), Neighbours.of(schema), ledger, rounds)
 
 
 def fit(
@@ -184,11 +183,9 @@ def fit(
     accept_observed_domain: bool = False,
 ) -> tuple[Release, Outcome]:
     """Spend a budget on tables of many parties in one process; a release of their union, and what it cost each."""
-    recipe = recipe_for(method, schema, None)
-    budget = check_budget(budget_of(epsilon, delta), method)
-    check_observed(schema, accept_observed_domain)
-    holders = [take_in(part, schema, budget)[0] for part in parts]
-    outcome = run(recipe, holders, schema, budget, colluding=colluding, missing=missing)
+    job = Job(schema, recipe_of(method), budget_of(epsilon, delta), accept_observed_domain)
+    check_method(job.recipe)
+    holders = [open_party(part, schema) for part in parts]
+    outcome = run(job, holders, colluding=colluding, missing=missing)
     outcome.statement.verify()
-    kind = tables.kind_of(parts[0])
-    return Release.made_by(recipe, schema, outcome.statement, outcome.model, kind), outcome
+    return Release(job.recipe, schema, outcome.statement, outcome.model, tables.kind_of(parts[0])), outcome

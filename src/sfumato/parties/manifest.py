@@ -16,16 +16,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.data.schema import Schema
 from sfumato.errors import ProtocolError
-from sfumato.fitting import check_budget, check_observed
-from sfumato.parties.faithful import refuse_network
+from sfumato.job import Job, check_observed, recipe_of
 from sfumato.parties.federation import check_method
 from sfumato.parties.identity import Signer, check_public, verified
 from sfumato.parties.messages import CURATOR
 from sfumato.parties.questions import UNREADABLE
 from sfumato.privacy.budget import Budget, budget_of
-from sfumato.recipes import recipe_named
+from sfumato.schema.schema import Schema
 from sfumato.text import one_line
 
 FORMAT = 2
@@ -86,9 +84,7 @@ class Manifest:
                 "nobody whose noise protects; take more parties, or let fewer collude or stay away"
             )
         self.budget, self.schema  # noqa: B018 -- a manifest in which these make no sense cannot be built
-        refuse_network(self.method)
-        check_method(recipe_named(self.method))
-        check_budget(self.budget, self.method)
+        check_method(self.job.recipe)
 
     def _check_types(self) -> None:
         """Refuse fields of other types, and a name that is more than a name: strangers write manifests too."""
@@ -101,6 +97,11 @@ class Manifest:
                 f"the study is named '{one_line(self.name, NAME)}'; give a name of one line and {NAME} characters at "
                 "most, in which all can be seen"
             )
+
+    @property
+    def job(self) -> Job:
+        """The run that the members agreed on; whoever signs accepts the domains that were observed in data."""
+        return Job(self.schema, recipe_of(self.method), self.budget, accept_observed_domain=True)
 
     @property
     def names(self) -> tuple[str, ...]:

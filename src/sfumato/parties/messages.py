@@ -32,7 +32,7 @@ LARGE = 1 << 26
 REASON = 2000
 """Most characters of a reason, so that no reason is too long for its message."""
 
-STAGES = ("encode", "select", "measure")
+STAGES = ("encode", "learn")
 """The stages of a method that ask for tables; a party answers no other, because its operator is shown the name."""
 
 ROUNDS = ATTEMPTS = 64

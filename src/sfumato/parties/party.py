@@ -12,9 +12,10 @@ from math import sqrt
 
 import numpy as np
 
-from sfumato.data.domain import Clique, Domain
+from sfumato.data.coding import Coding
+from sfumato.data.domain import Clique
 from sfumato.errors import ProtocolError, SfumatoError
-from sfumato.parties import coding, masking
+from sfumato.parties import masking
 from sfumato.parties.identity import Signer
 from sfumato.parties.messages import (
     CURATOR,
@@ -31,11 +32,13 @@ from sfumato.parties.messages import (
     Roster,
     Share,
 )
+from sfumato.parties.questions import read_coding
 from sfumato.parties.store import Record, State, Store
 from sfumato.privacy.budget import Budget
-from sfumato.privacy.events import Noise, Noisy
+from sfumato.privacy.events import Noisy
 from sfumato.privacy.holder import table_events
 from sfumato.privacy.ledger import Ledger, Statement
+from sfumato.privacy.mechanisms import Noise
 from sfumato.privacy.party_holder import PartyHolder
 from sfumato.text import one_line
 
@@ -195,9 +198,8 @@ def _propose(seat: Seat, ask: Ask) -> tuple[Summary, tuple[Noisy, ...]]:
             f"round {ask.round} was asked, but this party's book says nothing of round {ask.round - 1}: the book is an "
             "old copy, or the curator skips rounds; nothing is sent"
         )
-    steps = coding.codecs(ask.coding, seat.holder.domain)
-    domain = steps[-1].domain if steps else seat.holder.domain
-    cells = sum(domain.project(question.clique).cells() for question in ask.questions)
+    coding = read_coding(ask.coding, seat.holder.domain)
+    cells = sum(coding.domain.project(question.clique).cells() for question in ask.questions)
     if not ask.questions or 8 * cells > LARGE:
         raise ProtocolError(f"round {ask.round} asks for {cells:,} cells; 1 to {LARGE // 8:,} can be sent")
     for record in earlier:
@@ -209,23 +211,25 @@ def _propose(seat: Seat, ask: Ask) -> tuple[Summary, tuple[Noisy, ...]]:
     events = table_events(*_asked(ask), seat.holder.neighbours)
     ledger.charge(*events)
     after = seat.budget.spent(ledger.statement().spent)
-    tables = _shown(ask, domain, seat.holder.domain)
+    tables = _shown(ask, coding)
     return Summary(ask.round, ask.attempt, ask.stage, tables, cells, 8 * cells, before, after, seat.observed), events
 
 
-def _shown(ask: Ask, domain: Domain, plain: Domain) -> tuple[AskedTable, ...]:
+def _shown(ask: Ask, coding: Coding) -> tuple[AskedTable, ...]:
     """The questions in words, those with the least noise first."""
 
     def codes(name: str) -> str:
-        if name not in plain:
-            return f"{domain[name]} made of others"
-        return str(plain[name]) if plain[name] == domain[name] else f"{domain[name]} of {plain[name]}, merged"
+        source, lookup = coding.lookup(name)
+        size, before = coding.domain[name], coding.base[source]
+        if lookup is None:
+            return str(size)
+        return f"{size} of {before}, merged" if source == name else f"{size} made of the {before} of {source}"
 
     return tuple(
         AskedTable(
             " × ".join(question.clique) or "(number of rows)",
             " × ".join(map(codes, question.clique)) or "1",
-            f"{type(question.noise).__name__}, standard deviation {sqrt(question.noise.variance):.4g}",
+            f"{question.noise.kind.capitalize()}, standard deviation {sqrt(question.noise.variance):.4g}",
         )
         for question in sorted(ask.questions, key=lambda question: question.noise.variance)
     )
@@ -250,15 +254,13 @@ def _compute(seat: Seat, roster: Roster, record: Record) -> Record:
     private, public, body = record.payload[:_KEY], record.payload[_KEY : 2 * _KEY], record.payload[2 * _KEY :]
     _check(seat, roster, record, public.hex())
     ask = Ask.from_body(record.round, record.attempt, seat.name, body)
-    holder = seat.holder
-    for codec in coding.codecs(ask.coding, holder.domain):
-        holder = holder.through(codec)
+    coding = read_coding(ask.coding, seat.holder.domain)
     cliques, noises = _asked(ask)
-    size = sum(map(holder.domain.cells, cliques))
+    size = sum(map(coding.domain.cells, cliques))
     mask = masking.mask(private, seat.name, roster, seat.members.study, size)
     ledger = seat.ledger(without=record)
     ledger.stage = ask.stage
-    vector = holder.share(cliques, noises, seat.members.honest, mask, ledger)
+    vector = seat.holder.share(coding, cliques, noises, seat.members.honest, mask, ledger)
     # The private half of the key is forgotten: whoever reads the store later cannot take the mask off.
     payload = bytes(_KEY) + public + bytes.fromhex(roster.digest) + vector.astype("<u8").tobytes()
     computed = replace(record, state=State.COMPUTED, payload=payload)

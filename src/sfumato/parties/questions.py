@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
-from sfumato.data.domain import Clique
-from sfumato.errors import ProtocolError
+from sfumato.data.coding import Coding
+from sfumato.data.domain import Clique, Domain
+from sfumato.errors import ProtocolError, SfumatoError
 from sfumato.exact import exact_number
-from sfumato.privacy.events import Gaussian, Laplace, Noise, Skellam
+from sfumato.privacy.mechanisms import NOISES, Noise
 
 _WIDTHS = Fraction(1, 1 << 60), Fraction(1 << 40)
 _FRACTION = re.compile(r"[0-9]{1,80}(/[0-9]{1,80})?")
@@ -19,7 +21,7 @@ _FRACTION = re.compile(r"[0-9]{1,80}(/[0-9]{1,80})?")
 TABLES = 1 << 19
 """Most tables of one message: the list of questions must fit into a party's memory, not only the vector."""
 
-NOISES = 1 << 18
+WIDTHS = 1 << 18
 """Most digits of all different widths in one message: exact costs have about as many."""
 
 UNREADABLE = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError, MemoryError)
@@ -35,22 +37,18 @@ class Question:
 
     def __post_init__(self) -> None:
         # A width of 0 or below would make a question free, or more than free.
-        if isinstance(self.noise, Gaussian) or not _WIDTHS[0] <= self.width <= _WIDTHS[1]:
+        if not self.noise.divisible or not _WIDTHS[0] <= self.noise.width <= _WIDTHS[1]:
+            able = " or ".join(kind for kind, noise in NOISES.items() if noise.divisible)
             raise ProtocolError(
-                f"{self.noise} was asked for; parties add Laplace or Skellam noise of a width from 2^-60 to 2^40: only "
-                "shares of these add up"
+                f"{self.noise.kind} noise of width {float(self.noise.width):g} was asked for; parties add {able} noise "
+                "of a width from 2^-60 to 2^40: only shares of these add up"
             )
-
-    @property
-    def width(self) -> Fraction:
-        """The scale of Laplace noise, or the variance of Skellam noise."""
-        return self.noise.scale if isinstance(self.noise, Laplace) else cast(Skellam, self.noise).mu
 
 
 def pack(questions: Sequence[Question]) -> dict[str, Any]:
     """Questions as JSON: names and noises once each, and for each table the numbers of its noise and its columns."""
     columns = {name: place for place, name in enumerate(sorted({name for one in questions for name in one.clique}))}
-    written = [(_KIND[type(one.noise)], str(one.width)) for one in questions]
+    written = [(one.noise.kind, str(one.noise.width)) for one in questions]
     noises = {noise: place for place, noise in enumerate(dict.fromkeys(written))}
     tables = [
         [noises[noise], *(columns[name] for name in one.clique)] for noise, one in zip(written, questions, strict=True)
@@ -60,7 +58,7 @@ def pack(questions: Sequence[Question]) -> dict[str, Any]:
 
 def unpack(record: Mapping[str, Any]) -> tuple[Question, ...]:
     """Read questions back; anything that `pack` would not write is one of UNREADABLE, or a ProtocolError."""
-    if len(record["tables"]) > TABLES or sum(len(width) for _, width in record["noises"]) > NOISES:
+    if len(record["tables"]) > TABLES or sum(len(width) for _, width in record["noises"]) > WIDTHS:
         raise ValueError
     noises = [_noise(kind, width) for kind, width in record["noises"]]
     columns = [_plain(name, str) for name in record["columns"]]
@@ -70,14 +68,26 @@ def unpack(record: Mapping[str, Any]) -> tuple[Question, ...]:
     )
 
 
-_KIND: dict[type, str] = {Laplace: "laplace", Skellam: "skellam"}
-
-
 def _noise(kind: str, width: str) -> Noise:
-    kinds: dict[str, type[Laplace] | type[Skellam]] = {"laplace": Laplace, "skellam": Skellam}
     if not _FRACTION.fullmatch(width):
         raise ValueError
-    return kinds[kind](exact_number(width))
+    return NOISES[kind](exact_number(width))
+
+
+def coding_text(coding: Coding) -> str:
+    """A coding as a message carries it."""
+    return json.dumps(coding.to_dict(), sort_keys=True, separators=(",", ":"))
+
+
+def read_coding(text: str, base: Domain) -> Coding:
+    """The coding of a message, from the attributes of the schema; refuses what cannot be followed."""
+    try:
+        return Coding.from_dict(base, json.loads(text))
+    except SfumatoError as problem:
+        reason = str(problem)
+    except UNREADABLE:
+        reason = "it is not JSON that Sfumato writes"
+    raise ProtocolError(f"the codes that a question names cannot be followed ({reason})")
 
 
 def _plain(value: Any, wanted: type) -> Any:

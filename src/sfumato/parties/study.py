@@ -9,10 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sfumato.data.schema import Schema
 from sfumato.errors import BudgetError, ProtocolError, SfumatoError
 from sfumato.exact import exact_number
-from sfumato.fitting import recipe_for, take_in
 from sfumato.parties.book import Book
 from sfumato.parties.curator import Incoming
 from sfumato.parties.federation import Rounds
@@ -25,10 +23,11 @@ from sfumato.parties.party import Approve, Seat, take_part
 from sfumato.parties.store import State
 from sfumato.pipeline import Progress, run
 from sfumato.privacy.budget import Budget
-from sfumato.privacy.holder import Neighbours
 from sfumato.privacy.ledger import Ledger, Statement
-from sfumato.privacy.party_holder import PartyHolder
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.opening import open_party
 from sfumato.release import Release
+from sfumato.schema.schema import Schema
 from sfumato.text import one_line
 
 
@@ -78,7 +77,7 @@ class MailWire:
 
 def budget_of_study(manifest: Manifest) -> Budget:
     """What every ledger of the study is opened with."""
-    return study_budget(recipe_for(manifest.method, manifest.schema, None), manifest.budget, manifest.schema)
+    return study_budget(manifest.job)
 
 
 def protected(manifest: Manifest) -> str:
@@ -100,7 +99,7 @@ def curate(
     and any other error, ends the study, and the parties are told.
     """
     _check_key(manifest, signer, CURATOR)
-    recipe = recipe_for(manifest.method, manifest.schema, None)
+    recipe = manifest.job.recipe
     desk = Desk(CURATOR, manifest, signer, mailbox)
     rounds = Rounds(manifest, MailWire(desk, book, waiting), book)
     ledger = Ledger(budget_of_study(manifest), protected(manifest), manifest.schema.observed)
@@ -118,7 +117,7 @@ def curate(
     statement.verify()
     rounds.end()
     book.note("finished")
-    return Release.made_by(recipe, manifest.schema, statement, model)
+    return Release(recipe, manifest.schema, statement, model)
 
 
 def seat_of(
@@ -127,9 +126,8 @@ def seat_of(
     """A party's seat in a study: its rows behind a holder, its book and its operator."""
     if schema != manifest.schema:
         raise ProtocolError("the schema is not the one in the manifest; give that one, or agree on a new manifest")
-    budget = budget_of_study(manifest)
-    holder, _ = take_in(data, schema, budget)
-    return Seat(name, manifest, signer, PartyHolder(holder), budget, book, approve, schema.observed)
+    holder = open_party(data, schema)
+    return Seat(name, manifest, signer, holder, budget_of_study(manifest), book, approve, schema.observed)
 
 
 def open_book(folder: Path, manifest: Manifest, name: str, signer: Signer, allowed: str | None = None) -> Book:
