@@ -14,23 +14,23 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from sfumato.measure.laplace import LaplaceTables
 
 from privsyn import training_rows
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.selection import Selection
-from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.evaluate.ranges import mean_range_error, random_ranges
 from sfumato.fitting import take_in
-from sfumato.measure.laplace import LaplaceTables
+from sfumato.intake.codec import SchemaCodec
+from sfumato.learn.select.chained_views import ChainedViews
 from sfumato.pipeline import Recipe, run
 from sfumato.privacy.budget import PureDP
 from sfumato.recipes.dpview import DPVIEW, DPVIEW_PLUS
 from sfumato.reconcile.consistency import Overlaps
 from sfumato.reconcile.nonnegative import norm_sub
-from sfumato.select.chained_views import ChainedViews
 from sfumato.synthesize.linking import Linking
 
 

@@ -23,18 +23,18 @@ from rich.console import Console
 from rich.table import Table
 
 from privsyn import DELTA, synthesize, training_rows
-from sfumato.data.junction_tree import junction_tree
 from sfumato.data.marginal import Measurement
 from sfumato.data.records import Records
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import ModelTooLarge
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import take_in
+from sfumato.intake.codec import SchemaCodec
+from sfumato.learn.select.spanning_tree import SpanningTree, TreeLimitedPairs
+from sfumato.models.junction_tree import junction_tree
 from sfumato.pipeline import Model, run
 from sfumato.privacy.budget import ApproxDP
 from sfumato.recipes.pgm import PGM
 from sfumato.recipes.privsyn import PRIVSYN
-from sfumato.select.spanning_tree import SpanningTree, TreeLimitedPairs
 from sfumato.synthesize.graphical import Graphical, draw
 
 RECIPES = (

@@ -16,11 +16,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from bench.tasks import data_set_schema
 from sfumato import tables
-from sfumato.bench.tasks import data_set_schema
 from sfumato.data.records import Records
-from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.nist import density_score, range_queries, range_score
+from sfumato.intake.codec import SchemaCodec
 
 SYNTHESIZERS = ("gradual-update", "min-cost-flow", "sorted-views")
 

@@ -29,25 +29,25 @@ from time import process_time
 
 import numpy as np
 import pyarrow as pa
+from sfumato.measure.allocation import measure_tables
 
+from bench.tasks import data_set_schema
 from parties_systems import SYSTEMS, with_views
 from sfumato import tables
-from sfumato.bench.tasks import data_set_schema
-from sfumato.data.attributes import Attributes
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.evaluate.tasks import Task, task_scores
 from sfumato.fitting import take_in
-from sfumato.measure.allocation import measure_tables
+from sfumato.intake.attributes import Attributes
+from sfumato.intake.codec import SchemaCodec
+from sfumato.learn.select.covering import Covering
+from sfumato.learn.select.non_overlapping import NonOverlapping
 from sfumato.parties import faithful, local
 from sfumato.parties.party import Summary
 from sfumato.privacy.budget import PureDP, Share
 from sfumato.recipes.dp_ccbn import DP_CCBN
 from sfumato.recipes.dp_subn import DP_SUBN
 from sfumato.reconcile.consistency import ConsistentNormSub
-from sfumato.select.covering import Covering
-from sfumato.select.non_overlapping import NonOverlapping
+from sfumato.schema.schema import Schema
 
 EPSILONS = ("0.05", "0.1", "0.2", "0.4", "0.8", "1.6")
 PARTIES = (2, 3, 5, 10)

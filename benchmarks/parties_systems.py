@@ -6,19 +6,21 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-
-from sfumato.data.attributes import Attributes
-from sfumato.data.marginal import Measurement
-from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.data.selection import Selection
-from sfumato.encode.codec import SchemaCodec
-from sfumato.fitting import take_in
 from sfumato.measure.laplace import LaplaceTables
 from sfumato.measure.least_noise import LeastNoise
 from sfumato.measure.leveled import LeveledTables
-from sfumato.parties import faithful, local
 from sfumato.parties.independent import appended, independent
+
+from sfumato.data.marginal import Measurement
+from sfumato.data.records import Records
+from sfumato.data.selection import Selection
+from sfumato.fitting import take_in
+from sfumato.intake.attributes import Attributes
+from sfumato.intake.codec import SchemaCodec
+from sfumato.learn.select.candidate_network import CandidateNetwork
+from sfumato.learn.select.greedy_network import GreedyNetwork
+from sfumato.learn.select.non_overlapping import NonOverlapping
+from sfumato.parties import faithful, local
 from sfumato.pipeline import Model, Recipe
 from sfumato.pipeline import run as run_recipe
 from sfumato.privacy.budget import ApproxDP, PureDP, Share
@@ -28,9 +30,7 @@ from sfumato.recipes.dp_subn import DP_SUBN
 from sfumato.recipes.dpview import DPVIEW
 from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.recipes.privsyn import PRIVSYN
-from sfumato.select.candidate_network import CandidateNetwork
-from sfumato.select.greedy_network import GreedyNetwork
-from sfumato.select.non_overlapping import NonOverlapping
+from sfumato.schema.schema import Schema
 from sfumato.synthesize.joining import joined
 
 DELTA = "1e-9"

@@ -15,8 +15,8 @@ import matplotlib.pyplot as plt
 
 import sfumato
 from sfumato.data.records import Records
-from sfumato.encode.codec import SchemaCodec
-from sfumato.encode.labels import labels
+from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.labels import labels
 from sfumato.survey import simulate, survey_schema_text
 
 REAL, SYNTHETIC = "#3b5b8c", "#d98e32"

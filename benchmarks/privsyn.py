@@ -1,4 +1,4 @@
-"""PrivSyn on UCI Adult: accuracy at several budgets beside two floors, in one run; then a million rows end to end.
+"""PrivSyn on UCI Adult: accuracy at several budgets beside two baselines, in one run; then a million rows end to end.
 
     python benchmarks/privsyn.py --data FOLDER [--repeats 3] [--rows 1000000] [--out FILE.json]
 
@@ -21,17 +21,17 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
+from bench.baselines import INDEPENDENT
+from bench.tasks import data_set_schema
 from sfumato import tables
-from sfumato.bench.floors import INDEPENDENT
-from sfumato.bench.tasks import data_set_schema
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import take_in
+from sfumato.intake.codec import SchemaCodec
 from sfumato.pipeline import Recipe, run
 from sfumato.privacy.budget import ApproxDP
 from sfumato.recipes.privsyn import PRIVSYN
+from sfumato.schema.schema import Schema
 
 DELTA = "1e-9"
 

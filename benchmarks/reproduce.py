@@ -16,12 +16,12 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.bench.drawing import alone, chart
-from sfumato.bench.results import Result
-from sfumato.bench.runner import Plan, bench
-from sfumato.bench.summary import lines
-from sfumato.bench.systems import known_systems
-from sfumato.bench.writing import write
+from bench.drawing import alone, chart
+from bench.results import Result
+from bench.runner import Plan, bench
+from bench.summary import lines
+from bench.systems import known_systems
+from bench.writing import write
 
 DELTA, LIMIT = "1e-9", 120.0
 

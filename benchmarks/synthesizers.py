@@ -21,13 +21,13 @@ from rich.table import Table
 
 from sfumato.data.domain import Clique
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import take_in
+from sfumato.intake.codec import SchemaCodec
 from sfumato.pipeline import Model, Synthesize, run
 from sfumato.privacy.budget import ApproxDP
 from sfumato.recipes.privsyn import PRIVSYN
+from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
 from sfumato.synthesize.gradual_update import GradualUpdate
 from sfumato.synthesize.min_cost_flow import MinCostFlow

@@ -17,14 +17,14 @@ import pytest
 from pyarrow import csv
 from typer.testing import CliRunner
 
-from sfumato.bench import results, runner
-from sfumato.bench.drawing import alone, bench_page, chart
-from sfumato.bench.process import run_limited
-from sfumato.bench.results import Key, Result
-from sfumato.bench.runner import Plan, bench
-from sfumato.bench.summary import HEADS, lines, markdown
-from sfumato.bench.systems import rivals_in
-from sfumato.bench.tasks import Task
+from bench import results, runner
+from bench.drawing import alone, bench_page, chart
+from bench.process import run_limited
+from bench.results import Key, Result
+from bench.runner import Plan, bench
+from bench.summary import HEADS, lines, markdown
+from bench.systems import rivals_in
+from bench.tasks import Task
 from sfumato.cli import app
 from sfumato.errors import BudgetError, DataError, MethodError, SfumatoError
 
@@ -216,7 +216,7 @@ def test_the_limit_on_the_clock_kills_the_whole_process_group(tmp_path):
 def test_nothing_goes_on_when_the_bench_is_killed(tmp_path):
     """The launcher sees that whoever started it is gone, and ends what it runs."""
     trace = tmp_path / "alive"
-    code = "import sys; from pathlib import Path; from sfumato.bench.process import run_limited\n"
+    code = "import sys; from pathlib import Path; from bench.process import run_limited\n"
     code += f"run_limited([sys.executable, '-c', {ALIVE.format(str(trace))!r}], 600, Path({str(tmp_path / 'log')!r}))"
     parent = subprocess.Popen([sys.executable, "-c", code])
     while not (trace.exists() and trace.read_text()):  # until the work has been started

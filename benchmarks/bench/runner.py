@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sfumato.bench import results
-from sfumato.bench.process import check_system, run_limited
-from sfumato.bench.results import Key, Result
-from sfumato.bench.systems import Settings, System, systems_named
-from sfumato.bench.tasks import Task, check_classifiers
+from bench import results
+from bench.process import check_system, run_limited
+from bench.results import Key, Result
+from bench.systems import Settings, System, systems_named
+from bench.tasks import Task, check_classifiers
 from sfumato.errors import DataError, MethodError, SfumatoError
 
 RESULTS = "results.jsonl"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from sfumato.bench.summary import ERRORS, HEADS, Line, cells
+from bench.summary import ERRORS, HEADS, Line, cells
 from sfumato.report.page import INTERNAL, figure, gallery, page, section, table
 from sfumato.report.svg import line as rule
 from sfumato.report.svg import picture, text

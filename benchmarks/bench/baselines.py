@@ -1,4 +1,4 @@
-"""Two systems to hold others against, run as `python -m sfumato.bench.floors`.
+"""Baselines: a program with the arguments of `main`, started for each run.
 
 - `independent`: every column by itself, with the whole budget. A system that is worse has wasted its budget on pairs.
 - `resample`: real rows, drawn with replacement. It is not private; its error is that of sampling alone.
@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,27 +15,32 @@ import pyarrow as pa
 from pyarrow import csv
 
 from sfumato import tables
-from sfumato.data.schema import Schema
 from sfumato.data.selection import Selection
-from sfumato.fitting import take_in
-from sfumato.pipeline import run
-from sfumato.privacy.budget import budget_of
+from sfumato.fitting import fit
+from sfumato.learn import Known, Learned
+from sfumato.learn.measure import Tables
+from sfumato.learn.once import Once
+from sfumato.privacy.budget import Share
+from sfumato.privacy.holder import Holder
 from sfumato.recipes.privsyn import PRIVSYN
-from sfumato.release import Release
+from sfumato.schema.schema import Schema
 
-INDEPENDENT = replace(
-    PRIVSYN,
-    name="independent",
-    shares={"encode": Fraction(1), "select": Fraction(0), "measure": Fraction(0)},
-    select=lambda holder, share: Selection(()),
-)
+
+@dataclass(frozen=True)
+class NoPairs:
+    """A selection of nothing: the whole budget goes into single columns."""
+
+    def __call__(self, holder: Holder, known: Known, share: Share, ahead: Share) -> Learned:
+        """Nothing."""
+        return Learned(Selection(()))
+
+
+INDEPENDENT = replace(PRIVSYN, name="independent", learn=Once(select=NoPairs(), measure=Tables()))
 
 
 def independent(rows: Path, schema: Schema, epsilon: str, delta: str) -> pa.Table:
     """Noisy columns, drawn independently of each other."""
-    holder, ledger = take_in(rows, schema, budget_of(epsilon, delta))
-    model = run(INDEPENDENT, holder, schema, ledger)
-    return Release.made_by(INDEPENDENT, schema, ledger.statement(), model).sample_arrow()
+    return fit(rows, schema, epsilon=epsilon, delta=delta, method=INDEPENDENT).sample_arrow()
 
 
 def resample(rows: Path, seed: int) -> pa.Table:
@@ -47,7 +51,7 @@ def resample(rows: Path, seed: int) -> pa.Table:
 
 
 def main(name: str, rows: str, schema: str, epsilon: str, delta: str, seed: str, out: str) -> None:
-    """Make the rows of one floor, and write them."""
+    """Make the rows of one baseline, and write them."""
     if name == "resample":
         csv.write_csv(resample(Path(rows), int(seed)), out)
     else:

@@ -1,4 +1,4 @@
-"""The systems that can be run: our methods, two floors, and rivals from a folder of adapters."""
+"""The systems that can be run: our methods, two baselines, and rivals from a folder of adapters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from sfumato.bench.tasks import Files
+from bench.tasks import Files
 from sfumato.errors import MethodError
-from sfumato.fitting import check_budget
+from sfumato.job import check_budget
+from sfumato.pipeline import Guarantee
 from sfumato.privacy.budget import budget_of
 from sfumato.recipes import RECIPES, recipe_named
+from sfumato.recipes.privsyn import PRIVSYN
+
+PROGRAM = Path(__file__).with_name("baselines.py")
 
 TABLE, INSTALLED = "rivals.toml", "installed"
 """The file in a folder of adapters that lists them, and the one in an environment that says it is complete."""
@@ -70,8 +74,8 @@ class Method:
 
     def delta_of(self, epsilon: str, delta: str) -> str:
         """No delta for recipes that promise a pure epsilon."""
-        delta = "" if recipe_named(self.name).guarantee == "epsilon" else delta
-        check_budget(budget_of(epsilon, delta or None), self.name)
+        delta = "" if recipe_named(self.name).guarantee is Guarantee.PURE else delta
+        check_budget(recipe_named(self.name), budget_of(epsilon, delta or None))
         return delta
 
     def command(self, files: Files, settings: Settings, out: Path) -> list[str]:
@@ -87,8 +91,8 @@ class Method:
 
 
 @dataclass(frozen=True)
-class Floor:
-    """A system to hold others against."""
+class Baseline:
+    """A simple system to compare others with."""
 
     name: str
     takes_epsilon: bool
@@ -99,13 +103,13 @@ class Floor:
         """The delta of Gaussian noise, if there is noise."""
         if not self.takes_epsilon:
             return ""
-        check_budget(budget_of(epsilon, delta), "privsyn")
+        check_budget(PRIVSYN, budget_of(epsilon, delta))
         return delta
 
     def command(self, files: Files, settings: Settings, out: Path) -> list[str]:
-        """The module of floors."""
+        """The program of baselines."""
         values = (settings.epsilon, settings.delta, str(settings.seed), str(self.file(out)))
-        return [sys.executable, "-m", "sfumato.bench.floors", self.name, str(files.rows), str(files.schema), *values]
+        return [sys.executable, "-P", str(PROGRAM), self.name, str(files.rows), str(files.schema), *values]
 
     def file(self, out: Path) -> Path:
         """A file beside those of others."""
@@ -157,13 +161,13 @@ class Rival:
         return out.with_suffix(".csv")
 
 
-FLOORS = {"independent": Floor("independent", True), "resample": Floor("resample", False)}
+BASELINES = {"independent": Baseline("independent", True), "resample": Baseline("resample", False)}
 
 
 def known_systems(rivals: Path | None) -> dict[str, System]:
-    """All systems by name: our methods, the floors, and the rivals of a folder."""
+    """All systems by name: our methods, the baselines, and the rivals of a folder."""
     ours: dict[str, System] = {name: Method(name) for name in RECIPES}
-    return {**ours, **FLOORS, **({} if rivals is None else rivals_in(rivals))}
+    return {**ours, **BASELINES, **({} if rivals is None else rivals_in(rivals))}
 
 
 def rivals_in(folder: Path) -> Mapping[str, Rival]:

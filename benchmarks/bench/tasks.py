@@ -14,12 +14,12 @@ from pyarrow import csv
 
 from sfumato import tables
 from sfumato.data.records import Records
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError, MethodError
 from sfumato.evaluate.classifiers import majority, scores
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.evaluate.ranges import RangeQuery, random_ranges
+from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.schema import Schema
 
 CLASSIFIERS = ("decision tree", "logistic regression", "support vector machine", "LightGBM")
 TABLES, CELLS, QUERIES, TRAINING_ROWS = 300, 10**7, 1000, 3000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sfumato.bench.process import Status
+from bench.process import Status
 from sfumato.errors import DataError
 
 

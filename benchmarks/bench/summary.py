@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from statistics import mean
 
-from sfumato.bench.results import Result
+from bench.results import Result
 from sfumato.text import one_line
 
 ERRORS = ("1-way", "2-way", "3-way", "range")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from sfumato.bench.drawing import FIGURES, alone, bench_page, chart
-from sfumato.bench.results import Result
-from sfumato.bench.summary import lines, markdown
-from sfumato.errors import DataError
+from bench.drawing import FIGURES, alone, bench_page, chart
+from bench.results import Result
+from bench.summary import lines, markdown
+from sfumato import files
 
 
 def write(results: Sequence[Result], folder: Path) -> None:
@@ -21,11 +20,4 @@ def write(results: Sequence[Result], folder: Path) -> None:
         drawings = {figure: chart(own, figure) for figure in FIGURES}
         contents |= {f"{name}-{figure}.svg": alone(drawing) for figure, drawing in drawings.items() if drawing}
     for name, content in contents.items():
-        staging = folder / f".{name}.{os.getpid()}"
-        try:
-            staging.write_text(content, encoding="utf-8", newline="\n")
-            staging.replace(folder / name)
-        except OSError as problem:
-            raise DataError(
-                f"{str(folder / name)!r} cannot be written: {problem.strerror}; mend it and go on"
-            ) from None
+        files.write(folder / name, content)
