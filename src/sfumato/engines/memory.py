@@ -1,88 +1,31 @@
-"""Exact marginals of records in memory: many tables in few passes over the rows."""
+"""The rows of a table in memory: one small array of codes for each attribute of a block, and no other copy."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from sfumato import kernels
+from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
-
-MOST_CELLS = 1 << 32
-"""Cells are numbered in 32 bits: larger tables would be counted wrongly, if there were memory for them."""
-
-JOINT_CELLS = 1 << 14
-"""Cells of a joint that stands in for several tables: the 256 KB it is counted in stay in the second-level cache."""
+from sfumato.engines.counting import count_blocks, require_base
 
 
-def count(records: Records, cliques: Sequence[Clique]) -> tuple[Marginal, ...]:
-    """The exact marginal of each clique.
+class Memory:
+    """An engine that keeps the blocks it is given. Codings are applied while rows are counted, never written out."""
 
-    A table that is contained in a larger one which is counted anyway costs nothing: it is summed from that one. Small
-    tables are first gathered into joints (see `plan`), so that the rows are passed over as few times as possible.
-    """
-    for clique in cliques:
-        records.domain.require_cells(clique, MOST_CELLS)
-    waiting: dict[Clique, set[Clique]] = {}
-    for clique, joint in zip(cliques, plan(records.domain, cliques), strict=True):
-        waiting.setdefault(joint, set()).add(clique)
-    marginals: dict[Clique, Marginal] = {}
-    for joint, parts in waiting.items():
-        counted = _count_joint(records, joint)  # only one joint at a time is in memory
-        marginals.update((clique, counted.project(clique)) for clique in parts)
-    return tuple(marginals[clique] for clique in cliques)
+    def __init__(self, domain: Domain, blocks: Sequence[Records]):
+        self.domain = domain
+        self._blocks = tuple(blocks)
 
+    def count(self, coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:
+        """The exact table of each clique, in the codes of `coding`, whose base is the domain of this engine."""
+        require_base(self.domain, coding)
+        return count_blocks(self._blocks, coding, cliques)
 
-def _count_joint(records: Records, joint: Clique) -> Marginal:
-    """The exact marginal of one clique, in one pass over its columns."""
-    domain = records.domain.project(joint)
-    counts = kernels.count([records[name] for name in joint], domain.shape) if joint else np.array(len(records))
-    return Marginal(domain, counts.reshape(domain.shape))
+    def close(self) -> None:
+        """Forget the rows."""
+        self._blocks = ()
 
-
-def plan(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, ...]:
-    """For each clique, the joint to count in its place; a joint contains every clique that points to it.
-
-    Greedy: the largest table that is still open starts a joint, which takes in the columns that cover most open tables
-    while it has at most `JOINT_CELLS` cells. Tables that are larger than that are counted by themselves.
-    """
-    wanted = {frozenset(clique): domain.cells(clique) for clique in cliques}
-    sizes = dict(domain.items())
-    still_open: dict[str, set[frozenset[str]]] = {name: set() for name in domain}  # by column: a joint looks at few
-    for clique in wanted:
-        for name in clique:
-            still_open[name].add(clique)
-    home: dict[frozenset[str], Clique] = {}
-    for start in sorted(wanted, key=lambda clique: (-wanted[clique], sorted(clique))):
-        if start in home:
-            continue
-        joint = set(start)
-        while (best := _best_addition(sizes, joint, still_open)) is not None:
-            joint |= best
-        covered = {start} | {clique for name in joint for clique in still_open[name] if clique <= joint}
-        home.update(dict.fromkeys(covered, domain.canonical(joint)))
-        for clique in covered:
-            for name in clique:
-                still_open[name].discard(clique)
-    return tuple(home[frozenset(clique)] for clique in cliques)
-
-
-def _best_addition(
-    sizes: Mapping[str, int], joint: set[str], still_open: Mapping[str, set[frozenset[str]]]
-) -> frozenset[str] | None:
-    """The columns that let a joint cover most further open tables per factor of growth, or None if nothing fits."""
-    room = JOINT_CELLS // prod(sizes[name] for name in joint)
-    if room < min(sizes.values(), default=1):
-        return None
-    gains = Counter(clique - joint for clique in {clique for name in joint for clique in still_open[name]})
-    factors = {missing: prod(sizes[name] for name in missing) for missing in gains if 1 <= len(missing) <= 2}
-    return max(
-        (missing for missing, factor in factors.items() if factor <= room),
-        key=lambda missing: (gains[missing] / factors[missing], sorted(missing)),
-        default=None,
-    )
+    def __repr__(self) -> str:
+        return f"Memory({self.domain!r})"

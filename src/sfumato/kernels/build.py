@@ -5,10 +5,10 @@ from pathlib import Path
 from cffi import FFI
 
 DECLARATIONS = """
-void sfumato_count(const void **columns, const int32_t *widths, const uint32_t *strides, int32_t k, int64_t rows,
-                   int64_t *counts);
-void sfumato_count_small(const void **columns, const int32_t *widths, const uint32_t *strides, int32_t k, int64_t rows,
-                         int64_t *even, int64_t *odd);
+void sfumato_count(const void **columns, const int32_t *widths, const uint32_t *strides, const uint32_t **tables,
+                   int32_t k, int64_t rows, int64_t *counts);
+void sfumato_count_small(const void **columns, const int32_t *widths, const uint32_t *strides, const uint32_t **tables,
+                         int32_t k, int64_t rows, int64_t *even, int64_t *odd);
 void sfumato_locate(const uint32_t *table, int64_t rows, const int32_t *columns, const uint32_t *strides, int32_t k,
                     uint32_t *cell, int64_t *counts);
 void sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *columns, const uint32_t *strides,

@@ -16,18 +16,32 @@ SMALL = 1 << 16
 """Cells of a table whose cell numbers fit in 16 bits, which halves the work of counting it."""
 
 
-def count(columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Number of rows in each cell of the table over `columns`, cells in row-major order."""
+def count(
+    columns: Sequence[NDArray[np.unsignedinteger]],
+    sizes: Sequence[int],
+    lookups: Sequence[NDArray[np.integer] | None] | None = None,
+    into: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Number of rows in each cell of the table over `columns`, cells in row-major order.
+
+    Where a column has a lookup table, its codes are looked up there as they are counted. `into` holds the counts of
+    rows before these; it is added to and returned.
+    """
     columns = [np.ascontiguousarray(column) for column in columns]
-    cells = prod(sizes)
+    cells, strides = prod(sizes), _strides(sizes)
+    tables = [
+        None if lookup is None else np.ascontiguousarray(lookup * stride, dtype=np.uint32)
+        for lookup, stride in zip(lookups or [None] * len(columns), strides, strict=True)
+    ]
     rows = (
         ffi.new("void *[]", [ffi.from_buffer(column) for column in columns]),
         ffi.new("int32_t[]", [column.itemsize for column in columns]),
-        ffi.new("uint32_t[]", _strides(sizes)),
+        ffi.new("uint32_t[]", strides),
+        ffi.new("uint32_t *[]", [ffi.NULL if table is None else _pointer("uint32_t *", table) for table in tables]),
         len(columns),
         len(columns[0]),
     )
-    counts = np.zeros(cells, dtype=np.int64)
+    counts = np.zeros(cells, dtype=np.int64) if into is None else into
     if cells > SMALL:
         lib.sfumato_count(*rows, _pointer("int64_t *", counts))
         return counts

@@ -10,16 +10,26 @@ from numpy.typing import NDArray
 BLOCK = 1 << 17  # rows per block: its 1 MB of 64-bit cell numbers does not leave the cache
 
 
-def count(columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Number of rows in each cell of the table over `columns`, cells in row-major order."""
-    counts = np.zeros(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64)
+def count(
+    columns: Sequence[NDArray[np.unsignedinteger]],
+    sizes: Sequence[int],
+    lookups: Sequence[NDArray[np.integer] | None] | None = None,
+    into: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Number of rows in each cell of the table over `columns`, cells in row-major order.
+
+    Where a column has a lookup table, its codes are looked up there as they are counted. `into` holds the counts of
+    rows before these; it is added to and returned.
+    """
+    counts = np.zeros(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64) if into is None else into
     rows = len(columns[0])
+    tables = lookups or [None] * len(columns)
     for first in range(0, rows, BLOCK):
-        block = [column[first : first + BLOCK] for column in columns]
-        cell = block[0].astype(np.int64)
-        for column, size in zip(block[1:], sizes[1:], strict=True):
+        cell = np.zeros(min(BLOCK, rows - first), dtype=np.int64)
+        for column, table, size in zip(columns, tables, sizes, strict=True):
+            codes = column[first : first + BLOCK]
             cell *= size
-            cell += column
+            cell += codes if table is None else table[codes]
         counts += np.bincount(cell, minlength=len(counts))
     return counts
 

@@ -1,55 +1,58 @@
 /* Inner loops over rows, on plain arrays. fallback.py has the same functions in NumPy and is their specification. */
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #define BLOCK 4096 /* rows per block: its cell numbers stay in the first-level cache */
 
-/* Add code * stride of one column to the cell numbers of a block. Two sizes of cell number, because compilers turn the
- * 16-bit loops into code that handles many rows per instruction on every processor, and the 32-bit loops only on newer
- * ones. */
-#define DEFINE_ADD_CODES(name, cell_t)                                                                                 \
-    static void name(cell_t *cell, const void *column, int width, uint32_t stride, int64_t first, int64_t rows)       \
+/* Add one column's part of the cell numbers to those of a block: code * stride, or what a table says of the code. Two
+ * sizes of cell number, because compilers turn the 16-bit loops into code that handles many rows per instruction on
+ * every processor, and the 32-bit loops only on newer ones. */
+#define ADD_ALL(cell_t, code_t)                                                                                        \
     {                                                                                                                  \
-        cell_t step = (cell_t)stride;                                                                                  \
-        if (width == 1) {                                                                                              \
-            const uint8_t *code = (const uint8_t *)column + first;                                                    \
-            for (int64_t i = 0; i < rows; i++) cell[i] = (cell_t)(cell[i] + code[i] * (uint32_t)step);                 \
-        } else if (width == 2) {                                                                                       \
-            const uint16_t *code = (const uint16_t *)column + first;                                                  \
-            for (int64_t i = 0; i < rows; i++) cell[i] = (cell_t)(cell[i] + code[i] * (uint32_t)step);                 \
-        } else {                                                                                                       \
-            const uint32_t *code = (const uint32_t *)column + first;                                                  \
-            for (int64_t i = 0; i < rows; i++) cell[i] = (cell_t)(cell[i] + code[i] * step);                           \
-        }                                                                                                              \
+        const code_t *code = (const code_t *)column + first;                                                          \
+        if (table)                                                                                                     \
+            for (int64_t i = 0; i < rows; i++) cell[i] = (cell_t)(cell[i] + table[code[i]]);                           \
+        else                                                                                                           \
+            for (int64_t i = 0; i < rows; i++) cell[i] = (cell_t)(cell[i] + code[i] * (uint32_t)(cell_t)stride);       \
+    }
+#define DEFINE_ADD_CODES(name, cell_t)                                                                                 \
+    static void name(cell_t *cell, const void *column, int width, uint32_t stride, const uint32_t *table,             \
+                     int64_t first, int64_t rows)                                                                      \
+    {                                                                                                                  \
+        if (width == 1) ADD_ALL(cell_t, uint8_t)                                                                       \
+        else if (width == 2) ADD_ALL(cell_t, uint16_t)                                                                 \
+        else ADD_ALL(cell_t, uint32_t)                                                                                 \
     }
 
 DEFINE_ADD_CODES(add_codes_16, uint16_t)
 DEFINE_ADD_CODES(add_codes, uint32_t)
 
-/* Add to counts the number of rows in each cell of the table over k columns of 1, 2 or 4 bytes a code. */
-void sfumato_count(const void **columns, const int32_t *widths, const uint32_t *strides, int32_t k, int64_t rows,
-                   int64_t *counts)
+/* Add to counts the number of rows in each cell of the table over k columns of 1, 2 or 4 bytes a code. Where tables[j]
+ * is not NULL, it has for each code of column j the coded value times strides[j]. */
+void sfumato_count(const void **columns, const int32_t *widths, const uint32_t *strides, const uint32_t **tables,
+                   int32_t k, int64_t rows, int64_t *counts)
 {
     uint32_t cell[BLOCK];
     for (int64_t first = 0; first < rows; first += BLOCK) {
         int64_t here = rows - first < BLOCK ? rows - first : BLOCK;
         memset(cell, 0, sizeof(uint32_t) * (size_t)here);
-        for (int32_t j = 0; j < k; j++) add_codes(cell, columns[j], widths[j], strides[j], first, here);
+        for (int32_t j = 0; j < k; j++) add_codes(cell, columns[j], widths[j], strides[j], tables[j], first, here);
         for (int64_t i = 0; i < here; i++) counts[cell[i]]++;
     }
 }
 
 /* The same for a table of at most 2^16 cells, whose counts are the sums of `even` and `odd`: rows take turns between the
  * two, since an increment must wait for the one before it when both change the same number, as in a very common cell. */
-void sfumato_count_small(const void **columns, const int32_t *widths, const uint32_t *strides, int32_t k, int64_t rows,
-                         int64_t *even, int64_t *odd)
+void sfumato_count_small(const void **columns, const int32_t *widths, const uint32_t *strides, const uint32_t **tables,
+                         int32_t k, int64_t rows, int64_t *even, int64_t *odd)
 {
     uint16_t cell[BLOCK];
     for (int64_t first = 0; first < rows; first += BLOCK) {
         int64_t here = rows - first < BLOCK ? rows - first : BLOCK, i = 0;
         memset(cell, 0, sizeof(uint16_t) * (size_t)here);
-        for (int32_t j = 0; j < k; j++) add_codes_16(cell, columns[j], widths[j], strides[j], first, here);
+        for (int32_t j = 0; j < k; j++) add_codes_16(cell, columns[j], widths[j], strides[j], tables[j], first, here);
         for (; i + 4 <= here; i += 4) { /* one read for four cell numbers; their order does not matter */
             uint64_t four;
             memcpy(&four, cell + i, sizeof four);
@@ -70,7 +73,7 @@ void sfumato_locate(const uint32_t *table, int64_t rows, const int32_t *columns,
         int64_t here = rows - first < BLOCK ? rows - first : BLOCK;
         memset(cell + first, 0, sizeof(uint32_t) * (size_t)here);
         for (int32_t j = 0; j < k; j++)
-            add_codes(cell + first, table + (int64_t)columns[j] * rows, 4, strides[j], first, here);
+            add_codes(cell + first, table + (int64_t)columns[j] * rows, 4, strides[j], NULL, first, here);
         for (int64_t i = 0; i < here; i++) counts[cell[first + i]]++;
     }
 }
