@@ -10,7 +10,7 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
-.PHONY: demo test test-stability fuzz mutants wheel lint bench reproduce-dpview reproduce-privsyn clean
+.PHONY: demo test test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release
@@ -23,10 +23,6 @@ test: lint
 test-stability: .venv/tools
 	$(BIN)/python tests/stability.py --runs $(RUNS)
 
-# Breaks the code in every way that tests/mutants.toml lists; the tests must notice each.
-mutants: .venv/tools
-	$(BIN)/python tests/mutants.py
-
 # One wheel for this platform and every Python from 3.11 on; fails if its tag says anything else.
 wheel: .venv/installed
 	rm -rf build dist
@@ -36,6 +32,10 @@ wheel: .venv/installed
 # Random schemas and tables with bad values of every kind through `synthesize`; SFUMATO_FUZZ_SEED gives other ones.
 fuzz: .venv/tools
 	SFUMATO_FUZZ_CASES=$(CASES) $(BIN)/python -m pytest -n auto tests/test_fuzz.py
+
+# Breaks the code in every way that tests/mutants.toml lists; the tests must notice each.
+mutants: .venv/tools
+	$(BIN)/python tests/mutants.py
 
 lint: .venv/tools
 	$(BIN)/ruff format --check

@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 import sfumato
-from sfumato.data.attributes import Attributes
+from helpers_holders import opened
 from sfumato.errors import MethodError
-from sfumato.fitting import take_in
-from sfumato.pipeline import run
+from sfumato.intake.attributes import Attributes
+from sfumato.pipeline import Guarantee, run
 from sfumato.privacy.budget import ApproxDP, PureDP
+from sfumato.privacy.events import Free
 from sfumato.recipes import RECIPES, SYNTHESIZERS
 
 STREETS = [f"street {number}" for number in range(300)]
@@ -63,7 +64,7 @@ def calls(rows=8000):
 
 @pytest.fixture(scope="module", params=["privsyn", "dpview", "priview", "dpsyn", "privbayes", "pgm", "dp-subn"])
 def release(request):
-    delta = None if RECIPES[request.param].guarantee == "epsilon" else "1e-6"
+    delta = None if RECIPES[request.param].guarantee is Guarantee.PURE else "1e-6"
     return sfumato.fit(calls(), sfumato.Schema.parse(SCHEMA), epsilon=4, delta=delta, method=request.param)
 
 
@@ -134,14 +135,14 @@ def test_what_nobody_asks_to_encode_is_left_to_the_tables():
         {key: value for key, value in column.items() if key not in ("compress", "joint_bins")}
         for column in SCHEMA["columns"]
     ]
-    for keys, stages in [(plain, {"measure"}), (SCHEMA, {"encode", "measure"})]:
+    for keys, stages in [(plain, {"learn"}), (SCHEMA, {"encode", "learn"})]:
         schema = sfumato.Schema.parse(keys)
-        holder, ledger = take_in(calls(500), schema, PureDP(1))
+        holder, ledger = opened(calls(500), schema, PureDP(1))
         run(RECIPES["priview"], holder, schema, ledger)
         statement = ledger.statement()
         costs = {}
         for stage, event in statement.entries:
-            costs[stage] = costs.get(stage, 0) + float(statement.budget.cost(event))
+            costs[stage] = costs.get(stage, 0) + float(event.cost(statement.budget.notion))
         assert {stage for stage, cost in costs.items() if cost} == stages
         assert sum(costs.values()) == pytest.approx(1, rel=1e-5)
         assert costs.get("encode", 0) == pytest.approx(0.1 if "encode" in stages else 0, rel=1e-5)
@@ -149,7 +150,7 @@ def test_what_nobody_asks_to_encode_is_left_to_the_tables():
 
 def test_attributes_are_what_a_holder_holds():
     schema = sfumato.Schema.parse(SCHEMA)
-    holder, _ = take_in(calls(50), schema, PureDP(1))
+    holder, _ = opened(calls(50), schema, PureDP(1))
     assert holder.domain == Attributes(schema).domain
 
 
@@ -164,9 +165,9 @@ class TestViewsOfAUser:
         schema = sfumato.Schema.parse({**SCHEMA, "apart": []})
         release = sfumato.fit(calls(), schema, epsilon=4, delta="1e-6", method="dpsyn", views=views)
         costs = {
-            event.question: float(release.ledger.budget.cost(event))
+            event.question: float(event.cost(release.ledger.budget.notion))
             for stage, event in release.ledger.entries
-            if stage == "measure"
+            if stage == "learn" and not isinstance(event, Free)
         }
         assert costs["table wage × sex"] / costs["table unit info"] == pytest.approx(3, rel=1e-6)
         assert costs["table street"] == pytest.approx(costs["table unit info"], rel=1e-6)  # left over: least weight
@@ -193,10 +194,11 @@ def test_rows_can_be_made_in_several_ways(synthesizer, tmp_path):
     schema = sfumato.Schema.parse(SCHEMA)
     release = sfumato.fit(calls(3000), schema, epsilon=4, method="priview", synthesizer=synthesizer)
     again = sfumato.Release.load(release.save(tmp_path / "release", rows=10, seed=2))
-    assert again.synthesize == SYNTHESIZERS[synthesizer]
+    assert again.recipe.synthesize == SYNTHESIZERS[synthesizer]
     assert again.sample(500, seed=3).equals(release.sample_arrow(500, seed=3))
     other = "min-cost-flow" if synthesizer != "min-cost-flow" else "sorted-views"
-    assert not again.sample(500, seed=3).equals(replace(again, synthesize=SYNTHESIZERS[other]).sample(500, seed=3))
+    changed = replace(again, recipe=replace(again.recipe, synthesize=SYNTHESIZERS[other]))
+    assert not again.sample(500, seed=3).equals(changed.sample(500, seed=3))
 
 
 def test_an_unknown_synthesizer_is_refused_before_anything_is_spent():
@@ -213,6 +215,6 @@ def test_each_group_that_is_apart_has_a_limit_of_its_own():
             assert all(set(clique) <= set(domain.names) for clique in selection.cliques)
 
     schema = sfumato.Schema.parse(SCHEMA)
-    holder, ledger = take_in(calls(500), schema, PureDP(1))
+    holder, ledger = opened(calls(500), schema, PureDP(1))
     run(replace(RECIPES["priview"], synthesize=Picky()), holder, schema, ledger)
     assert tuple(seen) == Attributes(schema).parts

@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.data.levels import halvings
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
+from helpers_holders import opened
+from helpers_select import halvings
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
-from sfumato.fitting import take_in
+from sfumato.intake.codec import SchemaCodec
+from sfumato.learn.select.greedy_network import GreedyNetwork
 from sfumato.pipeline import run
 from sfumato.privacy.budget import PureDP
 from sfumato.recipes.privbayes import PRIVBAYES
-from sfumato.select.greedy_network import GreedyNetwork
+from sfumato.schema.schema import Schema
 
 SIZES = {"age": 60, "retired": 2, "income": 8, "sex": 2, "coin": 2}
 
@@ -35,10 +35,14 @@ def table(rows=20_000):
     return pa.table({n: [str(int(v)) for v in codes] for n, codes in zip(SIZES, columns, strict=True)})
 
 
+def selecting(select):
+    return replace(PRIVBAYES, learn=replace(PRIVBAYES.learn, select=select))
+
+
 def errors(recipe, epsilon, neighbours="add-remove"):
     """Mean error of two-way tables, the model, and what is left of the budget."""
     real = SchemaCodec(schema()).encode(table())
-    holder, ledger = take_in(table(), schema(neighbours), PureDP(epsilon))
+    holder, ledger = opened(table(), schema(neighbours), PureDP(epsilon))
     model = run(recipe, holder, schema(neighbours), ledger)
     rng = np.random.default_rng(1)
     records = recipe.synthesize(model.marginals, model.selection, len(real), rng)
@@ -57,9 +61,9 @@ def test_a_fair_budget_gives_close_tables_and_is_spent_as_pure_epsilon():
 
 @pytest.mark.parametrize("score", ["R", "I"])
 def test_the_network_is_better_than_independent_columns(score):
-    independent = replace(PRIVBAYES, select=GreedyNetwork(theta=1e12))
+    independent = selecting(GreedyNetwork(theta=1e12))
     alone, _, _ = errors(independent, 2)
-    error, model, _ = errors(replace(PRIVBAYES, select=GreedyNetwork(score)), 2)
+    error, model, _ = errors(selecting(GreedyNetwork(score)), 2)
     assert error < alone / 2
     assert any(family.parents for family in model.selection.structure.families)
 
@@ -68,18 +72,27 @@ def test_replace_one_neighbours_pay_more_for_the_same():
     _, _, added = errors(PRIVBAYES, 2)
     _, _, replaced = errors(PRIVBAYES, 2, "replace-one")
     rates = [
-        next(event.rate for _, event in ledger.statement().entries if event.to_dict()["event"] == "choice")
+        next(event.mechanism.rate for _, event in ledger.statement().entries if event.to_dict()["event"] == "choice")
         for ledger in (added, replaced)
     ]
     assert rates[1] < rates[0]
 
 
+class WithLevels:
+    """A part that gets levels of the column age, which the schema does not declare."""
+
+    def __init__(self, select):
+        self.select = select
+
+    def __call__(self, holder, known, share, ahead):
+        return self.select(holder, replace(known, levels=halvings(holder.domain, "age")), share, ahead)
+
+
 def test_levels_are_measured_in_the_place_of_columns_that_are_too_fine():
-    levels = halvings(SchemaCodec(schema()).domain, ["age"])
     first_is_age = next(seed for seed in range(100) if np.random.default_rng(seed).integers(5) == 0)
     # 150 cells: income with all 60 ages is too much, with 15 groups of ages it is not.
-    select = GreedyNetwork(theta=20_000 * 1.6 / (5 * 150), price=0.0, levels=levels, seed=first_is_age)
-    error, model, ledger = errors(replace(PRIVBAYES, select=select), 2)
+    select = GreedyNetwork(theta=20_000 * 1.6 / (5 * 150), price=0.0, seed=first_is_age)
+    error, model, ledger = errors(selecting(WithLevels(select)), 2)
     assert any(name.startswith("age in") for clique in model.selection.cliques for name in clique)
     assert error < 0.07
     assert ledger.left < Fraction(1, 10**4)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from sfumato.data.schema import Schema
-from sfumato.encode.codec import SchemaCodec
 from sfumato.errors import DataError
+from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
 from sfumato.survey.simulate import _Draws
 

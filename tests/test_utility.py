@@ -1,32 +1,24 @@
 """Is the output like the input? Public codes of these methods fail here while all their other tests pass."""
 
 import json
-from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from bench.baselines import INDEPENDENT
 from helpers_entropy import ScriptedEntropy
-from sfumato.data.schema import Schema
-from sfumato.data.selection import Selection
-from sfumato.encode.codec import SchemaCodec
+from helpers_holders import holder_of
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
+from sfumato.intake.codec import SchemaCodec
 from sfumato.pipeline import run
 from sfumato.privacy.budget import ApproxDP
-from sfumato.privacy.holder import LocalHolder, Neighbours
-from sfumato.privacy.ledger import Ledger
 from sfumato.recipes.privsyn import PRIVSYN
+from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
 
 pytestmark = pytest.mark.xdist_group("utility")  # the fits below are shared
 
 SCHEMA = Schema.parse(json.loads(survey_schema_text()))
-INDEPENDENT = replace(
-    PRIVSYN,
-    shares={"encode": Fraction(1), "select": Fraction(0), "measure": Fraction(0)},
-    select=lambda holder, share: Selection(()),
-)
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +28,8 @@ def real():
 
 def fitted(recipe, real, epsilon):
     """A run with scripted noise, so that a figure is always the same."""
-    ledger = Ledger(ApproxDP(epsilon, "1e-9"), "test")
-    return run(recipe, LocalHolder(real, Neighbours(), ledger, ScriptedEntropy(1)), SCHEMA, ledger)
+    holder, ledger = holder_of(real, ApproxDP(epsilon, "1e-9"), entropy=ScriptedEntropy(1))
+    return run(recipe, holder, SCHEMA, ledger)
 
 
 def errors(recipe, real, epsilon):

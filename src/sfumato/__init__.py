@@ -1,12 +1,14 @@
 """Differentially private synthetic tables, with a privacy ledger that anyone can check."""
 
-from sfumato.data.schema import Schema
 from sfumato.errors import SfumatoError
-from sfumato.fitting import fit
-from sfumato.recipes import RECIPES
+from sfumato.fitting import fit, run_job
+from sfumato.job import Job
+from sfumato.pipeline import Recipe
+from sfumato.recipes import RECIPES, register
 from sfumato.release import Release
+from sfumato.schema.schema import Schema
 
-__all__ = ["Release", "Schema", "SfumatoError", "fit", "methods"]
+__all__ = ["Job", "Recipe", "Release", "Schema", "SfumatoError", "fit", "methods", "register", "run_job"]
 
 
 def methods() -> dict[str, str]:

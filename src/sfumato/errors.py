@@ -7,7 +7,8 @@
     │   └── BudgetExceeded       a question would cost more than is left; nothing was computed
     ├── MethodError              unknown method, or a method that cannot do what was asked
     ├── ModelTooLarge            a table of counts would have too many cells; names the columns
-    ├── ReleaseError             a release folder is missing, damaged, or in the way
+    ├── ReleaseError             a release folder is missing or damaged
+    ├── FileError                a file or folder is in the way, or cannot be written
     └── ProtocolError            members of a consortium do not agree, or a message is not what it should be
     IntakeWarning                the types of a table may have been guessed from values, or fit no declared column
 
@@ -44,7 +45,11 @@ class ModelTooLarge(SfumatoError):  # noqa: N818 -- the name says what happened
 
 
 class ReleaseError(SfumatoError):
-    """A release folder is missing, damaged, or in the way."""
+    """A release folder is missing or damaged."""
+
+
+class FileError(SfumatoError):
+    """A file or folder is in the way, or cannot be written."""
 
 
 class ProtocolError(SfumatoError):
