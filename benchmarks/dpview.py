@@ -26,11 +26,11 @@ from sfumato.evaluate.ranges import mean_range_error, random_ranges
 from sfumato.fitting import take_in
 from sfumato.intake.codec import SchemaCodec
 from sfumato.learn.select.chained_views import ChainedViews
+from sfumato.models.nonnegative import norm_sub
 from sfumato.pipeline import Recipe, run
 from sfumato.privacy.budget import PureDP
 from sfumato.recipes.dpview import DPVIEW, DPVIEW_PLUS
 from sfumato.reconcile.consistency import Overlaps
-from sfumato.reconcile.nonnegative import norm_sub
 from sfumato.synthesize.linking import Linking
 
 

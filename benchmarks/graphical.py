@@ -30,12 +30,13 @@ from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import take_in
 from sfumato.intake.codec import SchemaCodec
 from sfumato.learn.select.spanning_tree import SpanningTree, TreeLimitedPairs
+from sfumato.models.drawing import draw
 from sfumato.models.junction_tree import junction_tree
 from sfumato.pipeline import Model, run
 from sfumato.privacy.budget import ApproxDP
 from sfumato.recipes.pgm import PGM
 from sfumato.recipes.privsyn import PRIVSYN
-from sfumato.synthesize.graphical import Graphical, draw
+from sfumato.synthesize.graphical import Graphical
 
 RECIPES = (
     replace(PGM, name="pgm, spanning tree", select=SpanningTree(measure_ratio=6.0)),

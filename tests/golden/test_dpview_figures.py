@@ -15,8 +15,8 @@ from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Chain, Selection
+from sfumato.models.nonnegative import norm_sub
 from sfumato.reconcile.consistency import ConsistentNormSub, Overlaps
-from sfumato.reconcile.nonnegative import norm_sub
 from sfumato.synthesize.linking import Linking, extend
 from sfumato.synthesize.matching import Graph, maximum_links, priority_links
 from sfumato.synthesize.normalizing import conform, largest_remainder, normalize

@@ -9,8 +9,8 @@ from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.errors import SchemaError
+from sfumato.models.nonnegative import norm_sub
 from sfumato.reconcile.consistency import ConsistentNormSub, Overlaps
-from sfumato.reconcile.nonnegative import norm_sub
 from sfumato.reconcile.ripple import ConsistentRipple
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2, "e": 1})

@@ -15,6 +15,8 @@ from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.selection import Selection
 from sfumato.errors import MethodError, ModelTooLarge, SchemaError
+from sfumato.models.drawing import draw
+from sfumato.models.graphical import fit
 from sfumato.models.junction_tree import junction_tree
 from sfumato.pipeline import run
 from sfumato.privacy.budget import PureDP
@@ -22,7 +24,7 @@ from sfumato.recipes.priview import PRIVIEW
 from sfumato.recipes.privsyn import PRIVSYN
 from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
-from sfumato.synthesize.graphical import Graphical, draw, fit
+from sfumato.synthesize.graphical import Graphical
 
 NONE = Selection(())
 NAMES = "abcde"

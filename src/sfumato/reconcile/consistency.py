@@ -15,7 +15,7 @@ from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.selection import Selection
 from sfumato.errors import SchemaError
-from sfumato.reconcile.nonnegative import norm_sub
+from sfumato.models.nonnegative import norm_sub
 
 Array = NDArray[np.float64]
 

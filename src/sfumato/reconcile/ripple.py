@@ -13,8 +13,8 @@ from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.selection import Selection
+from sfumato.models.nonnegative import norm_sub
 from sfumato.reconcile.consistency import Overlaps
-from sfumato.reconcile.nonnegative import norm_sub
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Family, Network, Selection
 from sfumato.errors import MethodError
-from sfumato.synthesize.rounding import draw_given
+from sfumato.models.rounding import draw_given
 
 Array = NDArray[np.float64]
 

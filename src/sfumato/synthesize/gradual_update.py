@@ -16,8 +16,8 @@ from sfumato.data.domain import Clique
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Selection
+from sfumato.models.rounding import draw_given, round_counts
 from sfumato.synthesize.appending import Append, peel
-from sfumato.synthesize.rounding import draw_given, round_counts
 from sfumato.synthesize.start import Table, Target, independent_columns
 
 Array = NDArray[np.float64]

@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sfumato.data.domain import Clique, Domain
-from sfumato.data.marginal import Marginal
+from sfumato.data.domain import Domain
 from sfumato.data.marginals import Marginals
-from sfumato.data.records import Records, code_type
+from sfumato.data.records import Records
 from sfumato.data.selection import Selection
 from sfumato.models import junction_tree
+from sfumato.models.drawing import draw
 from sfumato.models.graphical import fit
 from sfumato.models.tree_model import Evidence, TreeModel
-from sfumato.synthesize.rounding import draw_given
 from sfumato.synthesize.start import maximal
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -51,27 +47,3 @@ class Graphical:
             marginals.project((name,))
         tree = junction_tree.check(marginals.domain, marginals.cliques, self.limit)
         return fit(tree, [marginals.project(clique) for clique in maximal(marginals.cliques)])
-
-
-def draw(model: TreeModel, rows: int, rng: np.random.Generator) -> Records:
-    """Rows of a model: clique by clique, with whole counts for each value of the columns that are there already."""
-    domain = model.domain
-    columns: dict[str, NDArray[np.unsignedinteger]] = {}
-    for clique, separator, table in zip(model.tree.cliques, model.tree.separators, model.tables, strict=True):
-        added = tuple(name for name in clique if name not in separator)
-        cells = Marginal(domain.project(clique), table.reshape(domain.project(clique).shape))
-        conditional = cells.project((*separator, *added)).counts.reshape(domain.cells(separator), -1)
-        values = draw_given(_number(columns, domain, separator, rows), np.asarray(conditional, dtype=np.float64), rng)
-        decoded = np.unravel_index(values, domain.project(added).shape)
-        for name, codes in zip(added, decoded, strict=True):
-            columns[name] = codes.astype(code_type(domain[name]))
-    return Records(domain, [columns[name] for name in domain.names])
-
-
-def _number(columns: dict[str, NDArray[np.unsignedinteger]], domain: Domain, names: Clique, rows: int) -> Ints:
-    """The cell of the table over `names` that each row lies in."""
-    cell = np.zeros(rows, dtype=np.int64)
-    for name in names:
-        cell *= domain[name]
-        cell += columns[name]
-    return cell

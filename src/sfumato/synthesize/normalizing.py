@@ -13,7 +13,7 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.selection import Chain
-from sfumato.synthesize.rounding import round_counts
+from sfumato.models.rounding import round_counts
 
 Counts = NDArray[np.int64]
 Array = NDArray[np.float64]

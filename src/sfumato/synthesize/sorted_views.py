@@ -16,8 +16,8 @@ from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Selection
 from sfumato.errors import MethodError
+from sfumato.models.rounding import round_counts
 from sfumato.synthesize.matching import rank
-from sfumato.synthesize.rounding import round_counts
 from sfumato.synthesize.start import maximal
 
 Ints = NDArray[np.int64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
-from sfumato.synthesize.rounding import round_counts
+from sfumato.models.rounding import round_counts
 
 Table = NDArray[np.uint32]
 """Rows of codes, column-major: `table[column, row]`."""

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from sfumato.reconcile.nonnegative import norm_sub
+from sfumato.models.nonnegative import norm_sub
 
 values = arrays(np.float64, st.integers(1, 40), elements=st.floats(-100, 100, width=32))
 

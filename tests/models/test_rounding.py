@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sfumato.synthesize.rounding import draw_given, round_counts
+from sfumato.models.rounding import draw_given, round_counts
 
 quotas = arrays(np.float64, st.integers(1, 30), elements=st.floats(0, 100)).filter(lambda q: q.sum() > 0)
 
