@@ -142,6 +142,56 @@ def swap(
     )
 
 
+def improve(
+    rows: NDArray[np.uint16],
+    columns: Sequence[Sequence[int]],
+    sizes: Sequence[Sequence[int]],
+    cells: NDArray[np.float32],
+    proposals: int,
+    most: int,
+    rng: np.random.Generator,
+) -> int:
+    """Exchange values and copy rows where that lowers the sum of weight * excess². Changes `rows` and `cells`."""
+    count, width = rows.shape
+    strides = [_strides(size) for size in sizes]
+    starts = [0, *accumulate(map(prod, sizes))]
+    # For each column: where a table begins that has it and others, its stride there, and the others with theirs.
+    entries: list[list[tuple[int, int, list[tuple[int, int]]]]] = [[] for _ in range(width)]
+    for names, steps, start in zip(columns, strides, starts, strict=False):
+        for name, step in zip(names, steps, strict=True):
+            if len(names) > 1:
+                others = [(one, by) for one, by in zip(names, steps, strict=True) if one != name]
+                entries[name].append((start, step, others))
+    flat = [entry for found in entries for entry in found]
+    energy = np.empty(count, dtype=np.float32)
+    touched = np.empty(4 * max(1, len(columns)), dtype=np.int32)
+    state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
+    return int(
+        lib.sfumato_improve(
+            _pointer("uint16_t *", rows),
+            count,
+            width,
+            len(columns),
+            ffi.new("int32_t[]", [0, *accumulate(map(len, columns))]),
+            ffi.new("int32_t[]", [name for names in columns for name in names]),
+            ffi.new("int32_t[]", [step for steps in strides for step in steps]),
+            ffi.new("int32_t[]", starts),
+            ffi.new("int32_t[]", [0, *accumulate(map(len, entries))]),
+            ffi.new("int32_t[]", [start for start, _, _ in flat]),
+            ffi.new("int32_t[]", [step for _, step, _ in flat]),
+            ffi.new("int32_t[]", [0, *accumulate(len(others) for _, _, others in flat)]),
+            ffi.new("int32_t[]", [name for _, _, others in flat for name, _ in others]),
+            ffi.new("int32_t[]", [step for _, _, others in flat for _, step in others]),
+            _pointer("float *", cells),
+            _pointer("float *", energy),
+            proposals,
+            most,
+            _pointer("uint64_t *", state),
+            _pointer("int32_t *", touched),
+        )
+    )
+
+
 def _strides(sizes: Sequence[int]) -> list[int]:
     """Distance between neighbouring codes of each column in the row-major list of cells."""
     return [prod(sizes[position + 1 :]) for position in range(len(sizes))]

@@ -124,3 +124,90 @@ def swap(
                 break
             chosen = chosen[: len(chosen) // 2]
     return made
+
+
+OFTEN, SELDOM = 4, 20
+"""Copies are every 4th batch while more than a fifth of them are made, otherwise every 20th."""
+
+
+def improve(
+    rows: NDArray[np.uint16],
+    columns: Sequence[Sequence[int]],
+    sizes: Sequence[Sequence[int]],
+    cells: NDArray[np.float32],
+    proposals: int,
+    most: int,
+    rng: np.random.Generator,
+) -> int:
+    """Exchange values and copy rows where that lowers the sum of weight * excess². Changes `rows` and `cells`.
+
+    Two rows exchange their values of one column, or one row becomes a copy of another. `rows` is row-major; `cells` has
+    a line (rows minus target, weight) for every cell of every table, one table after the other. It ends when there
+    were `proposals` since copies were last frequent, or `most` in all. Rows are tried in batches; single improvements
+    that together do harm are halved until they do none.
+    """
+    count, width = rows.shape
+    starts = np.concatenate(([0], np.cumsum([np.prod(size, dtype=np.int64) for size in sizes]))).astype(np.int64)
+    made, done, busy, interval = 0, 0, 0, SELDOM
+    batch = max(1, count // 40)
+    while count > 1 and done < min(busy + proposals, most):
+        done += batch
+        order = rng.permutation(count)
+        if int(rng.integers(interval)) == 0:
+            lost = order[: max(1, min(batch, count // 2))]
+            source = order[count // 2 + rng.integers(0, count - count // 2, len(lost))]
+            left = [_cells(rows[lost], columns, sizes, starts)]
+            chosen = _agreeing(cells, left, [_cells(rows[source], columns, sizes, starts)])
+            rows[lost[chosen]] = rows[source[chosen]]
+            interval = OFTEN if 5 * len(chosen) > len(lost) else SELDOM
+            busy = done if interval == OFTEN else busy
+        else:
+            column = int(rng.integers(width))
+            one, two = order[: 2 * max(1, min(batch, count // 2))].reshape(2, -1)
+            held = [place for place, names in enumerate(columns) if column in names and len(names) > 1]
+            pick = ([columns[place] for place in held], [sizes[place] for place in held], starts[held])
+            left = [_cells(rows[side], *pick) for side in (one, two)]
+            swapped = rows[one], rows[two]
+            swapped[0][:, column], swapped[1][:, column] = rows[two, column], rows[one, column]
+            chosen = _agreeing(cells, left, [_cells(side, *pick) for side in swapped])
+            rows[one[chosen]], rows[two[chosen]] = swapped[0][chosen], swapped[1][chosen]
+        made += len(chosen)
+    return made
+
+
+def _cells(
+    rows: NDArray[np.uint16],
+    columns: Sequence[Sequence[int]],
+    sizes: Sequence[Sequence[int]],
+    starts: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """The cell of each row in each table: one line for each table."""
+    found = np.zeros((len(columns), len(rows)), dtype=np.int64)
+    for line, names, size, start in zip(found, columns, sizes, starts, strict=False):
+        for name, steps in zip(names, size, strict=True):
+            line *= steps
+            line += rows[:, name]
+        line += start
+    return found
+
+
+def _agreeing(
+    cells: NDArray[np.float32], old: Sequence[NDArray[np.int64]], new: Sequence[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Which moves are made, each from its `old` cells to its `new` ones; writes the excess that follows."""
+    excess, weight = cells[:, 0].astype(np.float64), cells[:, 1].astype(np.float64)
+    left, entered = np.stack(old), np.stack(new)  # sides × tables × moves
+    # Where the rows of an exchange only trade places, nothing changes.
+    lasting = ~np.all(np.sort(left, axis=0) == np.sort(entered, axis=0), axis=0)
+    rise = weight[entered] * (2 * excess[entered] + 1) - weight[left] * (2 * excess[left] - 1)
+    chosen = np.flatnonzero((rise.sum(axis=0) * lasting).sum(axis=0) < 0)
+    while len(chosen):
+        touched = np.concatenate([left[..., chosen].ravel(), entered[..., chosen].ravel()])
+        steps = np.repeat([-1.0, 1.0], len(touched) // 2)
+        places, where = np.unique(touched, return_inverse=True)
+        by = np.bincount(where, steps)
+        if float((weight[places] * (2 * excess[places] + by) * by).sum()) < 0:
+            cells[places, 0] += by.astype(np.float32)
+            break
+        chosen = chosen[: len(chosen) // 2]
+    return chosen

@@ -202,3 +202,120 @@ int64_t sfumato_swap(uint32_t *table, int64_t rows, int32_t d, const int32_t *ta
     }
     return made;
 }
+
+/* Bring rows nearer to tables by two kinds of moves: two rows exchange their values of one column, or one row becomes a
+ * copy of another. A move is made if it lowers the sum over all cells of weight * excess².
+ *
+ * `rows` is row-major, n rows of d codes. Table t lies over column[first[t]] … column[first[t + 1] - 1] with their
+ * strides; its cells begin at offset[t]. cell[2c] is the excess of cell c (rows in it minus its target), cell[2c + 1] its
+ * weight. Column j is in the tables of entries in_first[j] … in_first[j + 1] - 1; the table of entry i begins at
+ * in_offset[i], has the stride in_stride[i] for j, and its other columns are other[o_first[i]] … with strides o_stride.
+ *
+ * energy[r] is the sum over tables of weight * excess of the cells of row r, as it was when the row was last looked at. A
+ * small tournament on it picks the rows: those of high energy are exchanged or overwritten, those of low energy copied.
+ * Copies are every OFTEN-th proposal while more than a fifth of them are made, otherwise every SELDOM-th. It ends when
+ * there were `proposals` since copies were last frequent, or `most` in all.
+ *
+ * `touched` has room for 4 cells of every table. No loop over tables has a branch that depends on cells: a wrong guess of
+ * the processor would cost more than the sums.
+ */
+#define OFTEN 4
+#define SELDOM 20
+#define AMONG 4
+#define LOOK 512 /* copies between two looks at how many were made */
+
+static int64_t tournament(uint64_t *state, const float *energy, int64_t n, float sign)
+{
+    int64_t best = below(state, (uint32_t)n);
+    for (int k = 1; k < AMONG; k++) {
+        int64_t row = below(state, (uint32_t)n);
+        best = sign * energy[row] > sign * energy[best] ? row : best;
+    }
+    return best;
+}
+
+/* Twice the number of the cell of a row in each table, and the energy of the row. */
+static float look(const uint16_t *row, int32_t tables, const int32_t *first, const int32_t *column,
+                  const int32_t *stride, const int32_t *offset, const float *cell, int32_t *found)
+{
+    float energy = 0;
+    for (int32_t t = 0; t < tables; t++) {
+        int32_t at = offset[t];
+        for (int32_t i = first[t]; i < first[t + 1]; i++) at += stride[i] * row[column[i]];
+        found[t] = 2 * at;
+    }
+    for (int32_t t = 0; t < tables; t++) energy += cell[found[t] + 1] * cell[found[t]];
+    return energy;
+}
+
+int64_t sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, const int32_t *first,
+                        const int32_t *column, const int32_t *stride, const int32_t *offset, const int32_t *in_first,
+                        const int32_t *in_offset, const int32_t *in_stride, const int32_t *o_first,
+                        const int32_t *other, const int32_t *o_stride, float *cell, float *energy, int64_t proposals,
+                        int64_t most, uint64_t *state, int32_t *touched)
+{
+    int64_t made = 0, copies = 0, copied = 0, copied_before = 0, busy = 0;
+    uint32_t interval = SELDOM;
+    for (int64_t r = 0; r < n; r++)
+        energy[r] = look(rows + r * d, tables, first, column, stride, offset, cell, touched);
+    for (int64_t done = 0; done < busy + proposals && done < most; done++) {
+        float change = 0;
+        if (below(state, interval) == 0) {
+            if (++copies % LOOK == 0) {
+                interval = copied - copied_before > LOOK / 5 ? OFTEN : SELDOM;
+                copied_before = copied;
+            }
+            if (interval == OFTEN) busy = done;
+            int64_t source = tournament(state, energy, n, -1), lost = tournament(state, energy, n, 1);
+            int32_t *a = touched, *b = touched + tables;
+            float low = look(rows + source * d, tables, first, column, stride, offset, cell, a);
+            float high = look(rows + lost * d, tables, first, column, stride, offset, cell, b);
+            for (int32_t t = 0; t < tables; t++)
+                change += a[t] == b[t] ? 0.0f : cell[a[t] + 1] + cell[b[t] + 1];
+            energy[source] = low;
+            energy[lost] = high;
+            if (change + 2 * (low - high) >= 0) continue;
+            energy[lost] = low;
+            memcpy(rows + lost * d, rows + source * d, sizeof *rows * (size_t)d);
+            for (int32_t t = 0; t < tables; t++) {
+                cell[a[t]] += 1;
+                cell[b[t]] -= 1;
+            }
+            copied++;
+            made++;
+            continue;
+        }
+        int32_t j = (int32_t)below(state, (uint32_t)d);
+        int64_t r1 = tournament(state, energy, n, 1), r2 = tournament(state, energy, n, 1);
+        uint16_t *one = rows + r1 * d, *two = rows + r2 * d;
+        int32_t x = one[j], y = two[j], *at = touched;
+        if (x == y) continue;
+        for (int32_t i = in_first[j]; i < in_first[j + 1]; i++, at += 4) {
+            int32_t u = in_offset[i], v = u;
+            for (int32_t o = o_first[i]; o < o_first[i + 1]; o++) {
+                u += o_stride[o] * one[other[o]];
+                v += o_stride[o] * two[other[o]];
+            }
+            at[0] = 2 * (u + x * in_stride[i]);
+            at[1] = 2 * (v + y * in_stride[i]);
+            at[2] = 2 * (u + y * in_stride[i]);
+            at[3] = 2 * (v + x * in_stride[i]);
+            float here = cell[at[2] + 1] * (2 * cell[at[2]] + 1) + cell[at[3] + 1] * (2 * cell[at[3]] + 1)
+                         - cell[at[0] + 1] * (2 * cell[at[0]] - 1) - cell[at[1] + 1] * (2 * cell[at[1]] - 1);
+            change += u == v ? 0.0f : here;
+        }
+        if (change >= 0) continue;
+        made++;
+        one[j] = (uint16_t)y;
+        two[j] = (uint16_t)x;
+        energy[r1] += change / 4; /* the sum changes by about twice what both energies change by */
+        energy[r2] += change / 4;
+        for (int32_t *to = touched; to < at; to += 4) {
+            cell[to[0]] -= 1; /* where u == v these cancel */
+            cell[to[1]] -= 1;
+            cell[to[2]] += 1;
+            cell[to[3]] += 1;
+        }
+    }
+    return made;
+}
