@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count
 from math import pi, sqrt
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.coding import Coding, Step
 from sfumato.data.domain import Clique, Domain
@@ -21,7 +22,15 @@ from sfumato.parties.questions import Question, coding_text
 from sfumato.parties.store import Store
 from sfumato.pipeline import Recipe
 from sfumato.privacy.budget import Share
-from sfumato.privacy.holder import DEPENDENCE, Dependence, table_events, table_noise, table_noises
+from sfumato.privacy.holder import (
+    DEPENDENCE,
+    DISTANCES,
+    Dependence,
+    Distances,
+    table_events,
+    table_noise,
+    table_noises,
+)
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.scores import Score
@@ -181,6 +190,10 @@ class Federation:
         tables = self.measure(pairs, [part.part(Fraction(1, len(pairs)))] * len(pairs))
         return Dependence(np.array([noisy_dependence(one) for one in tables]), tables)
 
+    def distances(self, cliques: Sequence[Clique], expected: Iterable[NDArray[np.float64]], part: Share) -> Distances:
+        """Refuse: the distance of a union is no sum of distances."""
+        raise MethodError("distances of exact tables were asked for, which nobody has when rows are with many parties")
+
     def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
         """Refuse: no party knows the scores of the union, and noise shares do not make an exponential mechanism."""
         raise MethodError("a choice by exact scores was asked for, which nobody has when rows are with many parties")
@@ -193,9 +206,11 @@ def check_method(recipe: Recipe) -> None:
     """Refuse a method that needs what no federation can answer; called before anybody signs or pays."""
     if not OFFERS.issuperset(recipe.needs):
         able = ", ".join(name for name, one in RECIPES.items() if OFFERS.issuperset(one.needs))
+        what = "draws a structure by the exponential mechanism on exact scores"
+        if DISTANCES in recipe.needs:
+            what = "compares a model with exact tables"
         raise MethodError(
-            f"method {recipe.name!r} draws a structure by the exponential mechanism on exact scores, which nobody has "
-            f"when rows are with many parties; use one of {able}"
+            f"method {recipe.name!r} {what}, which nobody has when rows are with many parties; use one of {able}"
         )
 
 

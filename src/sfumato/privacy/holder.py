@@ -5,7 +5,7 @@ A stage asks for a part of the budget, never for a noise: sensitivity, mechanism
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
@@ -24,9 +24,9 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Noise
 from sfumato.privacy.mechanisms.exponential import Exponential, Race
 from sfumato.privacy.neighbours import Neighbours
-from sfumato.privacy.scores import GRID, Score, independence_difference
+from sfumato.privacy.scores import GRID, Score, distance_to, independence_difference
 
-DEPENDENCE, CHOOSE = "dependence", "choose"
+DEPENDENCE, CHOOSE, DISTANCES = "dependence", "choose", "distances"
 """Questions that not every holder can answer; all can measure tables. A recipe says which of them it needs."""
 
 
@@ -36,6 +36,14 @@ class Dependence:
 
     scores: NDArray[np.float64]
     tables: tuple[Measurement, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Noisy distances of tables to public ones, in rows, and the variance of the noise in each."""
+
+    values: NDArray[np.float64]
+    variance: float
 
 
 class Holder(Protocol):
@@ -66,6 +74,10 @@ class Holder(Protocol):
 
     def dependence(self, pairs: Sequence[Clique], part: Share) -> Dependence:
         """How far each pair of attributes is from independence, in rows, plus noise; all of them for one part."""
+        ...
+
+    def distances(self, cliques: Sequence[Clique], expected: Iterable[NDArray[np.float64]], part: Share) -> Distances:
+        """How far each table is from a public one, in rows (L1), plus noise; all of them for one part."""
         ...
 
     def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
@@ -144,6 +156,25 @@ class LocalHolder:
         scores = (independence_difference(_integers(table)) for table in self._tables(pairs))
         exact = np.fromiter(scores, dtype=np.int64, count=len(pairs))
         return Dependence(np.asarray((exact + drawn) / GRID, dtype=np.float64))
+
+    def distances(self, cliques: Sequence[Clique], expected: Iterable[NDArray[np.float64]], part: Share) -> Distances:
+        """How far each table is from a public one, in rows (L1), plus noise.
+
+        Args:
+            cliques: the tables.
+            expected: what each is compared with, one after the other, so they need not be in memory together. It must
+                follow from public facts and earlier answers.
+            part: what all distances together cost.
+        """
+        self._require_tables(cliques)
+        sensitivity = self.neighbours.distance.repeated(len(cliques))
+        noise = self._ledger.budget.noise.calibrate(amount_of(part, self._ledger.budget), sensitivity)
+        question = f"distance of {len(cliques)} tables to those of a model, in rows / {GRID}"
+        self._ledger.charge(Noisy(question, noise, sensitivity))
+        drawn = noise.draw(len(cliques), self._entropy)
+        pairs = zip(self._tables(cliques), expected, strict=True)
+        exact = np.fromiter((distance_to(_integers(table), public) for table, public in pairs), np.int64, len(cliques))
+        return Distances((exact + drawn) / GRID, noise.variance / GRID**2)
 
     def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
         """The place of one family, drawn with probability proportional to exp(rate * (score - handicap)).

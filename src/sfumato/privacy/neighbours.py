@@ -45,6 +45,11 @@ class Neighbours:
         """Of one dependence score on the grid: 4 for each row added or removed, and one grid step for rounding down."""
         return Sensitivity.single(4 * self.changes * GRID + 1)
 
+    @property
+    def distance(self) -> Sensitivity:
+        """Of the L1 distance of one table to a public one, on the grid: 1 for each row added or removed."""
+        return Sensitivity.single(self.changes * GRID)
+
     def score(self, score: Score) -> int:
         """Of one score for a choice, in units of 1/GRID."""
         return score.sensitivity(self.rows, self.replace)

@@ -72,6 +72,15 @@ def distance_to_independence(counts: Counts) -> int:
     return distance * GRID // (2 * rows)
 
 
+def distance_to(counts: Counts, expected: NDArray[np.float64]) -> int:
+    """The L1 distance of a table to a public one, in units of 1/GRID; the public one is rounded to the grid first."""
+    if counts.shape != expected.shape:
+        raise MethodError(f"a table of shape {counts.shape} cannot be compared with one of shape {expected.shape}")
+    if not (int(counts.sum()) < MOST_ROWS and float(np.abs(expected).sum()) < MOST_ROWS):
+        raise MethodError(f"a table of {MOST_ROWS:,} rows or more was given; scores of so many do not fit in 64 bits")
+    return int(np.abs(counts * GRID - np.rint(expected * GRID).astype(np.int64)).sum())
+
+
 def _distance_times_rows(counts: Counts) -> tuple[int, int]:
     """The number n of rows, and n times the L1 distance between the table and the product of its margins."""
     rows = int(counts.sum())
