@@ -51,6 +51,15 @@ class Synthesize(Protocol):
 
 
 @runtime_checkable
+class ReconcileMeasured(Protocol):
+    """Stage 3 by a part that pools tables itself, and so wants each of them in the codes it was measured in."""
+
+    def from_measured(self, recoding: Recoding, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
+        """Tables over merged codes that nearly agree with each other."""
+        ...
+
+
+@runtime_checkable
 class Limited(Protocol):
     """A synthesizer that cannot serve every selection, and knows so before the tables are measured."""
 
@@ -104,7 +113,7 @@ class Recipe:
     encode: Encode
     encode_part: Fraction
     learn: Learn
-    reconcile: Reconcile
+    reconcile: Reconcile | ReconcileMeasured
     synthesize: Synthesize
     needs: tuple[str, ...] = ()
     takes_views: bool = False
@@ -177,7 +186,13 @@ def run(
     ledger.stage = "learn"
     attributes = Attributes(schema)
     check = recipe.synthesize.check if isinstance(recipe.synthesize, Limited) else _no_limit
-    known = Known(encoded.tables, _levels(attributes, recoding), attributes.parts, check)
+    known = Known(
+        tables=encoded.tables,
+        levels=_levels(attributes, recoding),
+        ordered=_ordered(attributes, recoding),
+        apart=attributes.parts,
+        check=check,
+    )
     learned = recipe.learn(holder, known, Purse(ledger))
 
     # ------------- below this line nothing can see private rows -------------
@@ -196,6 +211,8 @@ def reconciled(
     The fit uses the tables of the selection and those of single attributes. Others were measured in order to choose,
     and made the fit worse where we tried (docs/decisions/0008-learn.md); they are published all the same.
     """
+    if isinstance(recipe.reconcile, ReconcileMeasured):
+        return recipe.reconcile.from_measured(recoding, measurements, selection)
     chosen = set(map(frozenset, selection.cliques))
     fine: list[Measurement] = []
     coded: list[Measurement] = []
@@ -229,6 +246,14 @@ def _text(value: Any) -> str:
     if type(value) is not str:
         raise TypeError
     return value
+
+
+def _ordered(attributes: Attributes, recoding: Recoding) -> dict[str, int]:
+    """How many merged codes of each attribute have an order: merging keeps the ordered codes first, in runs."""
+    return {
+        one.name: int(merging.to[: one.ordered].max()) + 1 if one.ordered else 0
+        for one, merging in zip(attributes.all, recoding.mergings, strict=True)
+    }
 
 
 def _levels(attributes: Attributes, recoding: Recoding) -> tuple[Level, ...]:

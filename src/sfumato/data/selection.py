@@ -60,6 +60,33 @@ class Network:
 
 
 @dataclass(frozen=True)
+class Layers:
+    """Tables in two layers: the pairs that one junction tree holds, with some columns coarser there, and all others.
+
+    Args:
+        inside: the pairs of columns that the tree holds.
+        coarser: the columns that are coarser in the tree, and how.
+    """
+
+    inside: tuple[Clique, ...] = ()
+    coarser: tuple[Level, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """These layers as JSON."""
+        return {"kind": "layers", "inside": self.inside, "coarser": [level.to_dict() for level in self.coarser]}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Layers:
+        """Read layers back from JSON."""
+        return cls(tuple(map(tuple, record["inside"])), tuple(map(Level.from_dict, record["coarser"])))
+
+    def within(self, columns: Clique) -> Layers:
+        """The part of these layers that lies in some columns."""
+        inside = tuple(pair for pair in self.inside if set(pair) <= set(columns))
+        return Layers(inside, tuple(level for level in self.coarser if level.column in columns))
+
+
+@dataclass(frozen=True)
 class Apart:
     """Groups of columns that no clique ties, each with a selection of its own."""
 
@@ -85,7 +112,7 @@ class Selection:
     """
 
     cliques: tuple[Clique, ...]
-    structure: Chain | Network | Apart | None = None
+    structure: Chain | Network | Layers | Apart | None = None
     weights: tuple[float, ...] = ()
 
     @property
@@ -110,10 +137,14 @@ class Selection:
             return cls(cliques, None, weights)
         if structure["kind"] == "network":
             return cls(cliques, Network.from_dict(structure), weights)
+        if structure["kind"] == "layers":
+            return cls(cliques, Layers.from_dict(structure), weights)
         if structure["kind"] == "apart":
             return cls(cliques, Apart.from_dict(structure), weights)
         if structure["kind"] != "chain":
-            raise SchemaError(f"a structure of kind {structure['kind']!r} is unknown; it is chain, network or apart")
+            raise SchemaError(
+                f"a structure of kind {structure['kind']!r} is unknown; it is chain, network, layers or apart"
+            )
         base = tuple(map(tuple, structure["base"]))
         return cls(cliques, Chain(base, _cliques(structure["cross"]), _cliques(structure["upper"])), weights)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from sfumato.data.coding import Level
@@ -23,6 +23,7 @@ class Known:
     Args:
         tables: what the encode stage measured.
         levels: coarser versions of attributes, in the holder's codes, which the schema declares.
+        ordered: how many of the first codes of each attribute have an order, in the holder's codes.
         apart: groups of attributes that no table may tie, as the schema declares; one group if it declares none.
         check: refuses, in public words, a selection of a domain that later stages could not serve; to be called before
             the selection is paid for.
@@ -30,6 +31,7 @@ class Known:
 
     tables: tuple[Measurement, ...] = ()
     levels: tuple[Level, ...] = ()
+    ordered: Mapping[str, int] = field(default_factory=dict)
     apart: tuple[Clique, ...] = ()
     check: Callable[[Domain, Selection], None] = lambda domain, selection: None
 

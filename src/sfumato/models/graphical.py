@@ -30,7 +30,9 @@ class _Target:
     wanted: Array
 
 
-def fit(tree: JunctionTree, tables: Sequence[Marginal]) -> TreeModel:
+def fit(
+    tree: JunctionTree, tables: Sequence[Marginal], tolerance: float = TOLERANCE, most_sweeps: int = SWEEPS
+) -> TreeModel:
     """The distribution of highest entropy with the given tables, by iterative proportional fitting on the tree.
 
     A sweep walks around the whole tree and meets the tables of each clique as it comes by; a message goes along with
@@ -39,11 +41,11 @@ def fit(tree: JunctionTree, tables: Sequence[Marginal]) -> TreeModel:
     """
     work = Messages(tree, TreeModel.uniform(tree).tables)
     targets = _assign(tree, tables)
-    walk = list(_walk(tree))
+    steps = list(walk(tree))
     gaps: list[float] = []
-    while not _settled(gaps):
+    while not _settled(gaps, tolerance, most_sweeps):
         gap = _meet(work, 0, targets[0])
-        for place, entering in walk:
+        for place, entering in steps:
             if entering:
                 work.tell_child(place)
                 gap = max(gap, _meet(work, place, targets[place]))
@@ -69,7 +71,7 @@ def _assign(tree: JunctionTree, tables: Sequence[Marginal]) -> list[list[_Target
     return targets
 
 
-def _walk(tree: JunctionTree) -> Iterator[tuple[int, bool]]:
+def walk(tree: JunctionTree) -> Iterator[tuple[int, bool]]:
     """Around the tree from the first clique: each other clique when it is entered, and again when it is left."""
     children: list[list[int]] = [[] for _ in tree.cliques]
     for place, parent in enumerate(tree.parents[1:], start=1):
@@ -94,8 +96,8 @@ def _meet(work: Messages, place: int, targets: Sequence[_Target]) -> float:
     return gap
 
 
-def _settled(gaps: Sequence[float]) -> bool:
+def _settled(gaps: Sequence[float], tolerance: float, most_sweeps: int) -> bool:
     if not gaps:
         return False
     stalled = len(gaps) > LOOK_BACK and gaps[-1] > PROGRESS * gaps[-1 - LOOK_BACK]
-    return gaps[-1] <= TOLERANCE or stalled or len(gaps) == SWEEPS
+    return gaps[-1] <= tolerance or stalled or len(gaps) == most_sweeps

@@ -3,9 +3,11 @@
 from typing import Any, TypeVar
 
 from sfumato.encode.rare_values import RareValues
+from sfumato.encode.supported_levels import SupportedLevels
 from sfumato.errors import MethodError
 from sfumato.learn.measure import Tables
 from sfumato.learn.once import Once
+from sfumato.learn.rounds import Rounds
 from sfumato.learn.select.candidate_network import CandidateNetwork
 from sfumato.learn.select.chained_views import ChainedViews
 from sfumato.learn.select.covering import Covering
@@ -17,6 +19,7 @@ from sfumato.learn.select.non_overlapping import NonOverlapping
 from sfumato.learn.select.random_views import RandomViews
 from sfumato.learn.select.spanning_tree import SpanningTree, TreeLimitedPairs
 from sfumato.pipeline import Recipe, Synthesize
+from sfumato.recipes.auto import AUTO
 from sfumato.recipes.dp_ccbn import DP_CCBN
 from sfumato.recipes.dp_subn import DP_SUBN
 from sfumato.recipes.dpsyn import DPSYN
@@ -26,17 +29,23 @@ from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.recipes.priview import PRIVIEW
 from sfumato.recipes.privsyn import PRIVSYN
 from sfumato.reconcile.consistency import ConsistentNormSub
+from sfumato.reconcile.layered import LayeredFit
 from sfumato.reconcile.ripple import ConsistentRipple
 from sfumato.synthesize.ancestral import Ancestral
 from sfumato.synthesize.gradual_update import GradualUpdate
 from sfumato.synthesize.graphical import Graphical
 from sfumato.synthesize.linking import Linking
 from sfumato.synthesize.min_cost_flow import MinCostFlow
+from sfumato.synthesize.moves import Moves
 from sfumato.synthesize.sorted_views import SortedViews
 
 RECIPES: dict[str, Recipe] = {
-    recipe.name: recipe for recipe in (PRIVSYN, DPVIEW, DPVIEW_PLUS, PRIVIEW, DPSYN, PRIVBAYES, PGM, DP_SUBN, DP_CCBN)
+    recipe.name: recipe
+    for recipe in (AUTO, PRIVSYN, DPVIEW, DPVIEW_PLUS, PRIVIEW, DPSYN, PRIVBAYES, PGM, DP_SUBN, DP_CCBN)
 }
+
+DEFAULT = AUTO.name
+"""The method of those who do not choose one."""
 
 SYNTHESIZERS: dict[str, Synthesize] = {
     "gradual-update": GradualUpdate(),
@@ -49,11 +58,11 @@ SYNTHESIZERS: dict[str, Synthesize] = {
 PARTS: dict[str, type] = {
     part.__name__: part
     for part in (
-        *(RareValues, Once, Tables),
+        *(RareValues, SupportedLevels, Once, Rounds, Tables),
         *(CandidateNetwork, ChainedViews, Covering, DensePairs, FrontierNetwork, GivenView, GivenViews, GreedyNetwork),
         *(NonOverlapping, RandomViews, SpanningTree, TreeLimitedPairs),
-        *(ConsistentNormSub, ConsistentRipple),
-        *(Ancestral, GradualUpdate, Graphical, Linking, MinCostFlow, SortedViews),
+        *(ConsistentNormSub, ConsistentRipple, LayeredFit),
+        *(Ancestral, GradualUpdate, Graphical, Linking, MinCostFlow, Moves, SortedViews),
     )
 }
 """The parts that releases are read back with, by the names of their classes."""

@@ -1,0 +1,238 @@
+"""Learn in rounds: ask where the model is wrong, measure tables there, fit the model again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import comb, pi
+
+import numpy as np
+
+from sfumato.data.coding import Level
+from sfumato.data.domain import Clique
+from sfumato.data.marginal import Measurement
+from sfumato.data.selection import Apart, Layers, Selection
+from sfumato.errors import BudgetError, ModelTooLarge
+from sfumato.learn import Known, Learned
+from sfumato.learn.allocation import Array, Gains, profile
+from sfumato.learn.measure import Tables
+from sfumato.learn.tree_room import TreeRoom
+from sfumato.models.estimates import Estimates
+from sfumato.models.layers import coarse_domain, fit_layers, is_dense, shrunken_targets
+from sfumato.models.merging import merged
+from sfumato.models.moving import Counted, improve
+from sfumato.privacy.budget import Currency, Share
+from sfumato.privacy.holder import Distances, Holder
+from sfumato.privacy.ledger import Purse
+
+CHANCE = 0.3
+"""Of the distance that chance alone makes between a model and its own rows, this much is taken off a score."""
+
+FIRST_ROUNDS = 0.8
+"""A round but the last measures at most this many tables for each column: what follows will know better."""
+
+WORTHWHILE = 0.1
+"""A table that would not take off this part of its distance is left out."""
+
+VIEWS, VIEW_WORTH = 3, 0.5
+"""In the last round there are this many larger tables to choose from for each column, and what one counts for each of
+its triples, as part of what a pair counts for each triple it lies in."""
+
+BETWEEN = 5
+"""Moves for each row between rounds."""
+
+SEED = 0
+"""Of the rows that models are compared by: the same answers lead to the same questions."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Several rounds of scores, choice and tables; a model is fitted in between, and asked where it is wrong.
+
+    Pairs are chosen while they fit into one junction tree of `limit` cells, over columns that are coarse enough for it.
+    In the last round all pairs that are worth their noise are measured, and some tables of more columns. What is left
+    at the end measures every column once more: the whole purse is spent on every path.
+
+    Args:
+        rounds: how many.
+        select_part: the part of the purse for scores, in all rounds together.
+        limit: the most cells of the junction tree.
+    """
+
+    rounds: int = 4
+    select_part: Fraction = Fraction(2, 25)
+    limit: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1 or not 0 < self.select_part < 1:
+            raise BudgetError(f"{self.rounds} rounds with {self.select_part} for scores were asked for; give 1 or more")
+
+    def __call__(self, holder: Holder, known: Known, purse: Purse) -> Learned:
+        """Spend the purse."""
+        search = _Search(holder, known, self.limit)
+        growth = float(np.clip(len(holder.domain) / 20, 1, 2))
+        weights = [Fraction((number + 1) ** growth) for number in range(self.rounds)]
+        choosing = purse.left.part(self.select_part / self.rounds)
+        for number in range(self.rounds if search.pairs else 0):
+            last = number == self.rounds - 1
+            offers = [*search.pairs, *(search.views(holder, purse.left) if last else ())]
+            profiles, wrong = search.scores(holder, offers, choosing)
+            ahead = purse.left.amount - choosing.amount * (self.rounds - 1 - number)
+            part = Share(choosing.currency, ahead * weights[number] / sum(weights[number:]))
+            chosen = search.choose(holder, offers, profiles, wrong, part, last)
+            if chosen:
+                cliques = [clique for clique, _ in chosen]
+                search.add(holder.measure(cliques, part.split([weight for _, weight in chosen])))
+        if not purse.is_empty:
+            search.add(Tables()(holder, Selection(tuple((name,) for name in holder.domain)), purse.left))
+        return Learned(search.selection(), search.measured)
+
+
+class _Search:
+    """What is known so far, the model of it, and rows drawn from that model."""
+
+    def __init__(self, holder: Holder, known: Known, limit: int):
+        self._known, self._coding = known, holder.coding
+        self.domain = holder.domain
+        self.measured: tuple[Measurement, ...] = ()
+        self._groups = known.apart or (self.domain.names,)
+        self.pairs = [pair for group in self._wide() for pair in combinations(group, 2)]
+        self._estimates = Estimates.of(self._coding, known.tables)
+        self._layers = Layers(coarser=self._coarser(limit))
+        self._room = TreeRoom(coarse_domain(self.domain, self._layers)[0], limit)
+        self._rng = np.random.default_rng(SEED)
+        self._drawn: Counted | None = None
+
+    def _wide(self) -> list[Clique]:
+        """The columns of each group that have more than one code."""
+        groups = (self.domain.canonical(group) for group in self._groups)
+        return [tuple(name for name in group if self.domain[name] > 1) for group in groups]
+
+    def _coarser(self, limit: int) -> tuple[Level, ...]:
+        """Columns that have more codes than a tree of so many cells supports, and what it gets instead."""
+        most = max(4, round(1.3 * (limit / len(self.domain)) ** 0.25))
+        found = []
+        for (name, size), counts in zip(self.domain.items(), self._estimates.columns, strict=True):
+            to = merged(counts, self._known.ordered.get(name, 0), most)
+            if int(to.max()) + 1 < size:
+                found.append(Level(name, tuple(to.tolist())))
+        return tuple(found)
+
+    def add(self, measured: Sequence[Measurement]) -> None:
+        """More tables are known; the model is not what it was."""
+        self.measured = (*self.measured, *measured)
+        self._estimates = Estimates.of(self._coding, (*self._known.tables, *self.measured))
+        self._drawn = None
+
+    def drawn(self) -> Counted:
+        """Rows of the model as it is."""
+        if self._drawn is None:
+            estimates, layers = self._estimates, self._layers
+            model = fit_layers(estimates, layers)
+            if estimates.tables and is_dense(estimates, layers):
+                rows = model.draw(_pool(estimates.rows, 40_000, 1, 120_000), self._rng)
+                targets = shrunken_targets(estimates, Counted(self.domain, rows, estimates.rows))
+                improve(self.domain, rows, targets, estimates.columns, BETWEEN, self._rng)
+            else:
+                rows = model.draw(_pool(estimates.rows, 80_000, 2, 200_000), self._rng)
+            self._drawn = Counted(self.domain, rows, estimates.rows)
+        return self._drawn
+
+    def scores(self, holder: Holder, offers: Sequence[Clique], part: Share) -> tuple[Array, Array]:
+        """For each table the profile of what the model expects, and how wrong it is, in rows, less noise and chance."""
+        drawn, rows = self.drawn(), self._estimates.rows
+        profiles, chance = np.empty((len(offers), len(profile(np.ones(1))))), np.empty(len(offers))
+
+        def expected() -> Iterator[Array]:
+            for place, clique in enumerate(offers):
+                table = drawn(clique)
+                luck = np.sqrt(2 / pi * (1 + rows / drawn.size) * table)
+                profiles[place], chance[place] = profile(table), np.minimum(luck, 2 * table).sum()
+                yield table
+
+        found: Distances = holder.distances(offers, expected(), part)
+        wrong = np.maximum(found.values - CHANCE * chance, 0)
+        # The garrote: a score that does not stand out of its noise is none.
+        return profiles, wrong * np.maximum(1 - found.variance / np.maximum(wrong, 1e-9) ** 2, 0)
+
+    def views(self, holder: Holder, ahead: Share) -> list[Clique]:
+        """Random sets of three and more columns whose cells have, on average, as many rows as their noise."""
+        columns = len(self.domain)
+        deviation = holder.variance(ahead.part(Fraction(1, columns))) ** 0.5
+        most, found = self._estimates.rows / deviation, set()
+        for _ in range(20 * columns):
+            for group in self._wide():
+                taken, cells = [], 1
+                for name in self._rng.permutation(group).tolist():
+                    if cells * self.domain[name] <= most:
+                        taken.append(name)
+                        cells *= self.domain[name]
+                if len(taken) > 2:
+                    found.add(self.domain.canonical(taken))
+            if len(found) >= VIEWS * columns:
+                break
+        return sorted(found)
+
+    def choose(
+        self,
+        holder: Holder,
+        offers: Sequence[Clique],
+        profiles: Array,
+        wrong: Array,
+        part: Share,
+        last: bool,
+    ) -> list[tuple[Clique, float]]:
+        """Tables that are worth their noise, each with its part of what is spent on tables in this round."""
+        columns = len(self.domain)
+        triples = [VIEW_WORTH * comb(len(one), 3) / (4 * (columns - 2)) if len(one) > 2 else 1.0 for one in offers]
+        power = 2 if part.currency is Currency.EPSILON else 1
+        gains = Gains(profiles, wrong, np.array(triples), 1 / holder.variance(part), power)
+        parts = gains.parts(np.flatnonzero(wrong > 0)) if (wrong > 0).any() else np.zeros(len(offers))
+        taken, limit = gains.taken(parts), len(offers) if last else max(3, round(FIRST_ROUNDS * columns))
+        kept: list[int] = []
+        self._room.begin()
+        for place in np.argsort(-taken, kind="stable").tolist():
+            if len(kept) >= limit or parts[place] <= 0:
+                break
+            if self._admits(offers[place], [offers[one] for one in kept], last):
+                kept.append(place)
+        while kept:
+            parts = gains.parts(np.array(kept))
+            share = gains.taken(parts) / np.maximum(gains.distances, 1e-9)
+            worthwhile = [place for place in kept if share[place] >= WORTHWHILE]
+            if len(worthwhile) == len(kept) or not worthwhile:
+                break
+            kept = worthwhile
+        chosen = [(offers[place], float(parts[place])) for place in kept if parts[place] > 0]
+        self._layers = Layers(self._room.keep([clique for clique, _ in chosen]), self._layers.coarser)
+        return chosen
+
+    def _admits(self, clique: Clique, before: Sequence[Clique], last: bool) -> bool:
+        """Whether a table may be measured: it fits into the tree, or need not; and later stages can serve it."""
+        inside = len(clique) == 2 and self._room.admits(clique)
+        if not (inside or last or clique in self._estimates.tables):
+            return False
+        try:
+            every = dict.fromkeys([*self._estimates.tables, *before, clique])
+            self._known.check(self.domain, Selection(tuple(every)))
+        except ModelTooLarge:
+            return False
+        return True
+
+    def selection(self) -> Selection:
+        """The tables that were chosen, and the tree, for each group of columns that stay apart."""
+        cliques = tuple(self._estimates.tables)
+        if len(self._groups) == 1:
+            return Selection(cliques, self._layers)
+        parts = tuple(
+            Selection(tuple(one for one in cliques if set(one) <= set(group)), self._layers.within(group))
+            for group in self._groups
+        )
+        return Selection(cliques, Apart(tuple(self._groups), parts))
+
+
+def _pool(rows: float, few: int, times: int, most: int) -> int:
+    """How many rows to draw to see what a model says: more than the table has, but not too many."""
+    return int(max(min(16 * rows, few), min(times * rows, most), 10_000))

@@ -1,0 +1,44 @@
+"""Which pairs of columns still fit into a junction tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.data.domain import Clique, Domain
+from sfumato.models.junction_tree import junction_tree
+
+MISSES = 0.5
+"""After so many pairs for each column that did not fit, no more are tried in a round: trees take time to build."""
+
+
+class TreeRoom:
+    """The pairs in a tree, and whether one more keeps it within its limit; all from public facts."""
+
+    def __init__(self, domain: Domain, limit: int):
+        self._domain, self._limit = domain, limit
+        self._inside: tuple[Clique, ...] = ()
+        self._held: list[Clique] = []
+        self._misses = 0.0
+
+    def begin(self) -> None:
+        """A new round: only what was kept is in the tree."""
+        self._held = list(self._inside)
+        self._misses = MISSES * len(self._domain)
+
+    def admits(self, pair: Clique) -> bool:
+        """Whether a pair is in the tree or fits into it; one that fits is taken in."""
+        if pair in self._held:
+            return True
+        if self._misses <= 0:
+            return False
+        if junction_tree(self._domain, [*self._held, pair]).cells <= self._limit:
+            self._held.append(pair)
+            return True
+        self._misses -= 1
+        return False
+
+    def keep(self, measured: Sequence[Clique]) -> tuple[Clique, ...]:
+        """The round ends: of the pairs that were taken in, those that were measured stay. The pairs in the tree."""
+        taken = set(measured)
+        self._inside = (*self._inside, *(pair for pair in self._held[len(self._inside) :] if pair in taken))
+        return self._inside

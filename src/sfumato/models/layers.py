@@ -1,0 +1,122 @@
+"""A model in two layers: a junction tree over coarse codes for structure, and moved rows for all that is finer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.domain import Clique, Domain
+from sfumato.data.selection import Layers
+from sfumato.models.drawing import draw
+from sfumato.models.estimates import Array, Estimates
+from sfumato.models.moving import Counted, Rows, Target
+from sfumato.models.rounding import draw_given
+from sfumato.models.shrinkage import raked, shrunken, shrunken_cells, with_margins
+from sfumato.models.soft_tree import Soft, soft_fit
+from sfumato.models.tree_model import TreeModel
+
+FEW_PAIRS = 300
+"""Where the tree holds every table, rows are moved towards all pairs of columns if there are at most so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layered:
+    """A tree over coarse codes, and how single columns split these.
+
+    Args:
+        domain: the columns, in their finer codes.
+        columns: rows with each finer code.
+        lookups: for each column, from finer to coarse codes.
+        tree: the distribution of the coarse codes.
+    """
+
+    domain: Domain
+    columns: tuple[Array, ...]
+    lookups: tuple[NDArray[np.int64], ...]
+    tree: TreeModel
+
+    def draw(self, rows: int, rng: np.random.Generator) -> Rows:
+        """Rows of the tree; within a coarse code, finer ones follow the single column."""
+        coarse = draw(self.tree, rows, rng)
+        found = np.empty((rows, len(self.domain)), dtype=np.uint16)
+        for place, (codes, lookup, counts) in enumerate(zip(coarse.columns, self.lookups, self.columns, strict=True)):
+            if self.tree.domain.shape[place] == len(counts):
+                found[:, place] = codes
+            else:
+                within = np.zeros((self.tree.domain.shape[place], len(counts)))
+                within[lookup, np.arange(len(counts))] = np.maximum(counts, 1e-12)
+                found[:, place] = draw_given(codes, within, rng)
+        return found
+
+
+def coarse_domain(domain: Domain, layers: Layers) -> tuple[Domain, tuple[NDArray[np.int64], ...]]:
+    """The domain of the tree, under the names of the columns, and the way to its codes."""
+    coarser = {level.column: np.array(level.to) for level in layers.coarser}
+    lookups = tuple(coarser.get(name, np.arange(size)) for name, size in domain.items())
+    sizes = [int(lookup.max()) + 1 for lookup in lookups]
+    return Domain(list(zip(domain.names, sizes, strict=True))), lookups
+
+
+def coarsened(table: Array, lookups: Sequence[NDArray[np.int64]]) -> Array:
+    """A table over finer codes as one over coarse codes."""
+    for axis, lookup in enumerate(lookups):
+        if int(lookup.max()) + 1 < len(lookup):
+            summed = np.zeros((int(lookup.max()) + 1, *np.moveaxis(table, axis, 0).shape[1:]))
+            np.add.at(summed, lookup, np.moveaxis(table, axis, 0))
+            table = np.moveaxis(summed, 0, axis)
+    return table
+
+
+def fit_layers(estimates: Estimates, layers: Layers) -> Layered:
+    """The tree of the tables that fit into it, each half-way shrunken towards independence."""
+    domain, lookups = coarse_domain(estimates.domain, layers)
+    soft = []
+    for clique in layers.inside:
+        noisy, margins = estimates.tables[clique], estimates.margins(clique)
+        ways = [lookups[domain.index(name)] for name in clique]
+        table = coarsened(with_margins(noisy.counts, margins), ways)
+        prior = coarsened(np.multiply.outer(*margins) / estimates.rows, ways)
+        variance = noisy.variance * noisy.counts.size / table.size
+        soft.append(Soft(clique, *shrunken(table, prior, variance, mix=0.5)))
+    columns = [coarsened(counts, [lookup]) for counts, lookup in zip(estimates.columns, lookups, strict=True)]
+    tree = soft_fit(domain, estimates.rows, columns, soft)
+    return Layered(estimates.domain, estimates.columns, lookups, tree)
+
+
+def is_dense(estimates: Estimates, layers: Layers) -> bool:
+    """Whether there are tables, or parts of them, that the tree does not hold."""
+    return bool(layers.coarser) or not set(estimates.tables) <= set(layers.inside)
+
+
+def shrunken_targets(estimates: Estimates, drawn: Counted) -> list[Target]:
+    """What rows should be moved towards: every measured table, shrunk towards the rows of the tree.
+
+    Where the tree is as good as the noise can tell, that is the tree's own table; elsewhere it is the measured one.
+    """
+    found = []
+    for clique, noisy in estimates.tables.items():
+        margins = estimates.margins(clique)
+        if len(clique) == 2:
+            counts, left = shrunken(with_margins(noisy.counts, margins), drawn(clique), noisy.variance)
+        else:
+            counts, left = shrunken_cells(noisy.counts, drawn(clique), noisy.variance)
+        found.append(Target(clique, raked(counts, estimates.rows, margins), left))
+    return found
+
+
+def tree_targets(estimates: Estimates, layered: Layered, drawn: Counted) -> list[Target]:
+    """The tree's own tables of pairs: exact where they lie in a clique, else as rows drawn from it have them."""
+    pairs: list[Clique] = list(combinations(estimates.domain.names, 2))
+    if len(pairs) > FEW_PAIRS:
+        pairs = list(estimates.tables)
+    held = list(map(set, layered.tree.tree.cliques))
+    found = []
+    for pair in pairs:
+        inside = any(set(pair) <= clique for clique in held)
+        counts = layered.tree.project(pair).counts * estimates.rows if inside else drawn(pair)
+        found.append(Target(pair, np.asarray(counts, dtype=np.float64)))
+    return found

@@ -1,0 +1,87 @@
+"""Rows that are moved towards tables, and the tables of such rows. Nothing here has seen a real row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import kernels
+from sfumato.data.domain import Clique, Domain
+from sfumato.errors import ModelTooLarge
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.uint16]
+"""Rows of codes, row-major: `rows[row, column]`."""
+
+MOST_CODES = 1 << 16
+"""Codes of a column that is moved; cells of all tables together stay far below the 2^30 that the kernel can number."""
+
+MOST_CELLS = 1 << 29
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A table that rows should have: its cells in rows, and the variance of what is uncertain about each."""
+
+    clique: Clique
+    counts: Array
+    variance: float = 0.0
+
+
+class Counted:
+    """Tables of rows, scaled to a number of rows; columns are laid out one after the other once."""
+
+    def __init__(self, domain: Domain, rows: Rows, total: float):
+        self.domain = domain
+        self.size = len(rows)
+        self._columns = np.ascontiguousarray(rows.T)
+        self._scale = total / max(len(rows), 1)
+
+    def __call__(self, clique: Clique) -> Array:
+        """The table over a clique."""
+        shape = self.domain.project(clique).shape
+        counts = kernels.count([self._columns[self.domain.index(name)] for name in clique], shape)
+        return np.asarray(counts.reshape(shape) * self._scale, dtype=np.float64)
+
+
+def improve(
+    domain: Domain,
+    rows: Rows,
+    targets: Sequence[Target],
+    columns: Sequence[Array],
+    proposals: int,
+    rng: np.random.Generator,
+) -> None:
+    """Move rows towards targets and single columns, in place.
+
+    A cell counts by 1 / sqrt(its rows + what is uncertain about them), a single column twice.
+
+    Args:
+        domain: the columns of the rows.
+        rows: what is moved.
+        targets: the tables to move towards.
+        columns: single columns, in rows; their sums say how many rows the targets speak of.
+        proposals: moves that are tried for each row; twice as many while copies of whole rows help.
+        rng: randomness of the synthesis.
+    """
+    if len(rows) < 2 or not targets:
+        return
+    singles = [Target((name,), counts) for name, counts in zip(domain, columns, strict=True)]
+    every = [*targets, *singles]
+    if max(domain.shape) > MOST_CODES or sum(target.counts.size for target in every) > MOST_CELLS:
+        raise ModelTooLarge(f"rows are moved in at most {MOST_CODES:,} codes of a column; declare fewer categories")
+    scale = len(rows) / float(columns[0].sum())
+    counted = Counted(domain, rows, len(rows))
+    cells = np.empty((sum(target.counts.size for target in every), 2), dtype=np.float32)
+    first = 0
+    for target in every:
+        part = cells[first : first + target.counts.size]
+        part[:, 0] = (counted(target.clique) - target.counts * scale).ravel()
+        part[:, 1] = ((len(target.clique) == 1) + 1) / np.sqrt(target.counts + target.variance + 1).ravel()
+        first += target.counts.size
+    places = [[domain.index(name) for name in target.clique] for target in every]
+    shapes = [domain.project(target.clique).shape for target in every]
+    kernels.improve(rows, places, shapes, cells, proposals * len(rows), 2 * proposals * len(rows), rng)

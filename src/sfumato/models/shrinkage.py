@@ -1,0 +1,82 @@
+"""What a measured table should be: its noise is shrunk towards what a model says, and its margins are set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.models.nonnegative import norm_sub
+
+Array = NDArray[np.float64]
+
+EM_STEPS = 50
+"""Steps of the search for the size of a model's errors; it stops earlier when it no longer moves."""
+
+
+def shrunken(table: Array, prior: Array, variance: float, mix: float = 1.0) -> tuple[Array, float]:
+    """A noisy pair table nearer to its prior, and the variance that is left in a cell.
+
+    Singular values of the difference that stand out of the noise are shrunk as is best for a low-rank signal (Gavish
+    and Donoho, 2017); what lies below them is shrunk as a whole (James and Stein). Margins are left alone.
+
+    Args:
+        table: the noisy table.
+        prior: what a model says.
+        variance: of the noise in each cell.
+        mix: from the noisy table (0) to the shrunken one (1).
+    """
+    lines, places = table.shape
+    gap = table - prior
+    margins = gap.mean(1, keepdims=True) + gap.mean(0, keepdims=True) - gap.mean()
+    left, singular, right = np.linalg.svd(gap - margins, full_matrices=False)
+    a, b, height = lines - 1, places - 1, singular / sqrt(variance)
+    above = height > sqrt(a) + sqrt(b)
+    keep = np.zeros_like(singular)
+    keep[above] = np.sqrt(np.maximum((height[above] ** 2 - a - b) ** 2 - 4 * a * b, 0)) / height[above] ** 2
+    rest = np.where(above, 0.0, singular)
+    freedom = max((a - above.sum()) * (b - above.sum()), 1)
+    stein = max(0.0, 1 - freedom * variance / max(float(rest @ rest), 1e-9))
+    found = (left * (singular * keep + rest * stein)) @ right + margins
+    used = (1 - mix) * table.size + mix * (keep.sum() * (a + b) + lines + places)
+    return prior + mix * found + (1 - mix) * gap, max(variance * min(1.0, used / table.size), 1.0)
+
+
+def shrunken_cells(table: Array, prior: Array, variance: float) -> tuple[Array, float]:
+    """A noisy table over three or more columns nearer to its prior, cell by cell, and the variance that is left.
+
+    Most cells of such a table are empty or nearly so. The model's error in a cell of m rows is taken as normal with
+    variance a m; a is found by maximum likelihood (EM), and every cell gets its conditional mean (empirical Bayes).
+    """
+    prior = np.maximum(prior, 0) + 0.1
+    gap = table - prior
+    size = max(0.0, (float((gap**2).sum()) - gap.size * variance) / float(prior.sum()))
+    for _ in range(EM_STEPS):
+        if size == 0:
+            break
+        keep = size * prior / (size * prior + variance)
+        better = float(((keep * gap) ** 2 + keep * variance).sum()) / float(prior.sum())
+        if abs(better - size) < 1e-3 * size:
+            break
+        size = better
+    keep = size * prior / (size * prior + variance)
+    return prior + keep * gap, float((keep * variance).mean())
+
+
+def with_margins(table: Array, margins: Sequence[Array]) -> Array:
+    """A pair table with the given margins; what is missing is spread evenly."""
+    for axis, margin in enumerate(margins):
+        table = table + np.expand_dims((margin - table.sum(1 - axis)) / table.shape[1 - axis], 1 - axis)
+    return table
+
+
+def raked(table: Array, rows: float, margins: Sequence[Array], sweeps: int = 10) -> Array:
+    """A table without negative cells that has nearly these one-way margins, near the given one."""
+    table = norm_sub(table.ravel(), rows).reshape(table.shape)
+    for _ in range(sweeps):
+        for axis, margin in enumerate(margins):
+            others = tuple(other for other in range(table.ndim) if other != axis)
+            table = table * np.expand_dims(margin / np.maximum(table.sum(others), 1e-9), others)
+    return table

@@ -1,0 +1,69 @@
+"""Fit the tree once more to all tables, and shrink each table towards it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from sfumato.data.coding import Coding
+from sfumato.data.domain import Clique
+from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.marginals import Marginals
+from sfumato.data.recoding import Recoding
+from sfumato.data.selection import Apart, Layers, Selection
+from sfumato.models.estimates import Estimates
+from sfumato.models.layers import fit_layers, is_dense, shrunken_targets, tree_targets
+from sfumato.models.moving import Counted, Target
+
+FEW_ROWS, MOST_ROWS = 10_000, 200_000
+"""Rows that are drawn from the tree to see its tables: four times those of the private table, within these bounds."""
+
+SEED = 0
+"""Of these rows: the same tables give the same model."""
+
+
+@dataclass(frozen=True)
+class LayeredFit:
+    """Single columns from all tables that have them, and every table nearer to a tree that was fitted to all.
+
+    A table is shrunk only as far as its noise asks for. Where the tree holds every table, it is the model, and its own
+    tables of all pairs are given.
+    """
+
+    def from_measured(self, recoding: Recoding, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
+        """Tables over merged codes that nearly agree: all have the same single columns."""
+        coding = Coding(recoding.fine).then(recoding.step)
+        whole = Estimates.of(coding, measurements)
+        structure = selection.structure
+        groups: list[tuple[Clique, Layers]] = [(whole.domain.names, Layers())]
+        if isinstance(structure, Layers):
+            groups = [(whole.domain.names, structure)]
+        elif isinstance(structure, Apart):
+            parts = zip(structure.groups, structure.selections, strict=True)
+            groups = [(names, one.structure) for names, one in parts if isinstance(one.structure, Layers)]
+        singles = [Target((name,), counts) for name, counts in zip(whole.domain, whole.columns, strict=True)]
+        targets = [target for names, layers in groups for target in _targets(_within(whole, names), layers)]
+        tables = (Marginal(whole.domain.project(one.clique), one.counts) for one in (*singles, *targets))
+        return Marginals(whole.domain, tuple(tables), tuple(sqrt(one.variance) for one in (*singles, *targets)))
+
+
+def _within(estimates: Estimates, names: Clique) -> Estimates:
+    """What is said about some of the columns."""
+    domain = estimates.domain.project(estimates.domain.canonical(names))
+    columns = tuple(estimates.columns[estimates.domain.index(name)] for name in domain)
+    tables = {clique: table for clique, table in estimates.tables.items() if set(clique) <= set(names)}
+    return Estimates(domain, estimates.rows, columns, tables)
+
+
+def _targets(estimates: Estimates, layers: Layers) -> list[Target]:
+    if not estimates.tables:
+        return []
+    model = fit_layers(estimates, layers)
+    rows = int(np.clip(4 * estimates.rows, FEW_ROWS, MOST_ROWS))
+    drawn = Counted(estimates.domain, model.draw(rows, np.random.default_rng(SEED)), estimates.rows)
+    if is_dense(estimates, layers):
+        return shrunken_targets(estimates, drawn)
+    return tree_targets(estimates, model, drawn)

@@ -1,0 +1,57 @@
+"""Rows drawn from a junction tree and then moved, value by value and row by row, towards every table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.data.marginal import Marginal
+from sfumato.data.marginals import Marginals
+from sfumato.data.records import Records, code_type
+from sfumato.data.selection import Layers, Selection
+from sfumato.models.graphical import fit
+from sfumato.models.junction_tree import junction_tree
+from sfumato.models.layers import Layered, coarse_domain, coarsened
+from sfumato.models.moving import Target, improve
+
+TOLERANCE, SWEEPS = 2e-4, 30
+"""The tree is where rows start from: it need not meet its tables better than moves will."""
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Rows of the tree that a selection names, moved towards all tables; without a tree, of independent columns.
+
+    Args:
+        proposals: moves that are tried for each row; twice as many while copies of whole rows help.
+    """
+
+    proposals: int = 20
+
+    def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
+        """`rows` rows whose tables come close to the given ones."""
+        layers = selection.structure if isinstance(selection.structure, Layers) else Layers()
+        domain = marginals.domain
+        columns = tuple(
+            np.maximum(np.asarray(marginals.project((name,)).counts, dtype=np.float64), 0) for name in domain
+        )
+        columns = tuple(counts if counts.any() else np.ones(len(counts)) for counts in columns)
+        coarse, lookups = coarse_domain(domain, layers)
+        tables = [
+            Marginal(coarse.project(clique), coarsened(counts, [lookups[domain.index(name)] for name in clique]))
+            for clique, counts in (
+                *(((name,), counts) for name, counts in zip(domain, columns, strict=True)),
+                *((clique, np.asarray(marginals.project(clique).counts, np.float64)) for clique in layers.inside),
+            )
+        ]
+        tree = fit(junction_tree(coarse, [table.clique for table in tables]), tables, TOLERANCE, SWEEPS)
+        found = Layered(domain, columns, lookups, tree).draw(rows, rng)
+        scales = marginals.scales or (0.0,) * len(marginals.tables)
+        targets = [
+            Target(table.clique, np.maximum(np.asarray(table.counts, dtype=np.float64), 0), scale**2)
+            for table, scale in zip(marginals.tables, scales, strict=True)
+            if len(table.clique) > 1
+        ]
+        improve(domain, found, targets, columns, self.proposals, rng)
+        return Records(domain, [found[:, place].astype(code_type(size)) for place, size in enumerate(domain.shape)])
