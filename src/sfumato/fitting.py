@@ -12,6 +12,7 @@ from sfumato.privacy.budget import budget_of
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.opening import open_local, open_party
+from sfumato.recipes import DEFAULT
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
 
@@ -22,7 +23,7 @@ def fit(
     *,
     epsilon: float | str,
     delta: float | str | None = None,
-    method: str | Recipe = "privsyn",
+    method: str | Recipe = DEFAULT,
     views: str | Path | None = None,
     synthesizer: str | None = None,
     accept_observed_domain: bool = False,

@@ -14,6 +14,7 @@ from sfumato.files import check_new
 from sfumato.fitting import run_job
 from sfumato.job import Job, recipe_of
 from sfumato.privacy.budget import budget_of
+from sfumato.recipes import DEFAULT
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
 
@@ -28,7 +29,7 @@ def synthesize(
     epsilon: Annotated[str, typer.Option(help="The privacy budget, for example 1.")],
     out_folder: Annotated[Path, typer.Option("--out", help="The release folder, which must not exist yet.")],
     delta: Annotated[str | None, typer.Option(help="The probability that epsilon may fail, for example 1e-9.")] = None,
-    method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = "privsyn",
+    method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = DEFAULT,
     views: Annotated[Path | None, typer.Option(help="A JSON file of views to measure, with weights.")] = None,
     synthesizer: Annotated[
         str | None, typer.Option(help="What makes rows: gradual-update, min-cost-flow, sorted-views or graphical.")

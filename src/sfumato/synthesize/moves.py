@@ -15,7 +15,7 @@ from sfumato.models.junction_tree import junction_tree
 from sfumato.models.layers import Layered, coarse_domain, coarsened
 from sfumato.models.moving import Target, improve
 
-TOLERANCE, SWEEPS = 2e-4, 30
+TOLERANCE, SWEEPS = 2e-4, 10
 """The tree is where rows start from: it need not meet its tables better than moves will."""
 
 
