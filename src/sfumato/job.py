@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sfumato.errors import BudgetError, MethodError, SchemaError
 from sfumato.intake.attributes import Attributes
+from sfumato.learn.measure import Tables
 from sfumato.learn.once import Once
 from sfumato.learn.select.given_views import GivenViews, read_views
 from sfumato.pipeline import Guarantee, Recipe
@@ -14,6 +15,7 @@ from sfumato.privacy.budget import ApproxDP, Budget, PureDP, SkellamDP
 from sfumato.privacy.mechanism_choice import choose_mechanism
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.recipes import RECIPES, recipe_named, synthesizer_named
+from sfumato.recipes.auto import for_budget
 from sfumato.schema.schema import Schema
 
 
@@ -34,6 +36,7 @@ class Job:
     accept_observed_domain: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "recipe", for_budget(self.recipe, self.budget))
         check_budget(self.recipe, self.budget)
         check_observed(self.schema, self.accept_observed_domain)
         learn = self.recipe.learn
@@ -61,10 +64,14 @@ def recipe_of(method: str | Recipe, views: str | Path | None = None, synthesizer
     """A recipe, or the one of that name; `views` and `synthesizer`, if given, replace its parts."""
     recipe = method if isinstance(method, Recipe) else recipe_named(method)
     if views is not None:
-        if not recipe.takes_views or not isinstance(recipe.learn, Once):
+        if not recipe.takes_views:
             able = ", ".join(name for name, one in RECIPES.items() if one.takes_views)
             raise MethodError(f"method {recipe.name!r} needs views of its own choice; views can be given to {able}")
-        recipe = replace(recipe, learn=replace(recipe.learn, select=read_views(views)))
+        select = read_views(views)
+        if isinstance(recipe.learn, Once):
+            recipe = replace(recipe, learn=replace(recipe.learn, select=select))
+        else:
+            recipe = replace(recipe, learn=Once(select, Tables()), needs=())
     return recipe if synthesizer is None else replace(recipe, synthesize=synthesizer_named(synthesizer))
 
 

@@ -18,11 +18,11 @@ from sfumato.errors import BudgetError, ModelTooLarge
 from sfumato.learn import Known, Learned
 from sfumato.learn.allocation import Array, Gains, profile
 from sfumato.learn.measure import Tables
-from sfumato.learn.tree_room import TreeRoom
 from sfumato.models.estimates import Estimates
 from sfumato.models.layers import coarse_domain, fit_layers, is_dense, shrunken_targets
 from sfumato.models.merging import merged
 from sfumato.models.moving import Counted, improve
+from sfumato.models.tree_room import TreeRoom
 from sfumato.privacy.budget import Currency, Share
 from sfumato.privacy.holder import Distances, Holder
 from sfumato.privacy.ledger import Purse

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.domain import Clique, Domain
-from sfumato.data.selection import Layers
+from sfumato.data.selection import Layers, Selection
 from sfumato.models.drawing import draw
 from sfumato.models.estimates import Array, Estimates
 from sfumato.models.moving import Counted, Rows, Target
@@ -18,9 +18,13 @@ from sfumato.models.rounding import draw_given
 from sfumato.models.shrinkage import raked, shrunken, shrunken_cells, with_margins
 from sfumato.models.soft_tree import Soft, soft_fit
 from sfumato.models.tree_model import TreeModel
+from sfumato.models.tree_room import TreeRoom
 
 FEW_PAIRS = 300
 """Where the tree holds every table, rows are moved towards all pairs of columns if there are at most so many."""
+
+MOST_CELLS = 1_000_000
+"""Of the tree, where a user gave the tables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,16 @@ class Layered:
                 within[lookup, np.arange(len(counts))] = np.maximum(counts, 1e-12)
                 found[:, place] = draw_given(codes, within, rng)
         return found
+
+
+def layers_of(selection: Selection, domain: Domain) -> Layers:
+    """The layers of a selection; where it has none, because a user gave its tables, the pairs that fit into a tree."""
+    if isinstance(selection.structure, Layers):
+        return selection.structure
+    room = TreeRoom(domain, MOST_CELLS)
+    room.begin()
+    pairs = dict.fromkeys(domain.canonical(clique) for clique in selection.cliques if len(clique) == 2)
+    return Layers(room.keep([pair for pair in pairs if room.admits(pair)]))
 
 
 def coarse_domain(domain: Domain, layers: Layers) -> tuple[Domain, tuple[NDArray[np.int64], ...]]:

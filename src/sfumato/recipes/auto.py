@@ -5,12 +5,15 @@ PrivSyn (noise weighed against error) and PGM (a junction tree), and differs fro
 tables. The reasons, the figures and what did not work: docs/systems/auto.md; why it is private: docs/proofs/auto.md.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 from sfumato.encode.supported_levels import SupportedLevels
 from sfumato.learn.rounds import Rounds
 from sfumato.pipeline import Guarantee, Recipe
+from sfumato.privacy.budget import Budget, PureDP
 from sfumato.privacy.holder import DISTANCES
+from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.reconcile.layered import LayeredFit
 from sfumato.synthesize.moves import Moves
 
@@ -24,4 +27,18 @@ AUTO = Recipe(
     reconcile=LayeredFit(),
     synthesize=Moves(),
     needs=(DISTANCES,),
+    takes_views=True,
 )
+
+AUTO_PURE = replace(PRIVBAYES, name=AUTO.name, summary="the parts of privbayes, which are best without a delta")
+"""Auto without a delta. Many small tables pay with Gaussian noise, whose cost adds up in squares; with Laplace noise a
+few larger ones are better, and no scores of all pairs. docs/systems/auto.md has the figures."""
+
+
+def for_budget(recipe: Recipe, budget: Budget) -> Recipe:
+    """Auto with the parts that suit a budget; any other recipe, and an auto of somebody's own parts, as it is."""
+    stages = [(one.encode, one.learn, one.reconcile) for one in (recipe, AUTO)]
+    if recipe.name != AUTO.name or stages[0] != stages[1] or not isinstance(budget, PureDP):
+        return recipe
+    kept = AUTO_PURE.synthesize if recipe.synthesize == AUTO.synthesize else recipe.synthesize
+    return replace(AUTO_PURE, synthesize=kept)

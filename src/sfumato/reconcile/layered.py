@@ -13,9 +13,9 @@ from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
-from sfumato.data.selection import Apart, Layers, Selection
+from sfumato.data.selection import Apart, Selection
 from sfumato.models.estimates import Estimates
-from sfumato.models.layers import fit_layers, is_dense, shrunken_targets, tree_targets
+from sfumato.models.layers import fit_layers, is_dense, layers_of, shrunken_targets, tree_targets
 from sfumato.models.moving import Counted, Target
 
 FEW_ROWS, MOST_ROWS = 10_000, 200_000
@@ -37,15 +37,11 @@ class LayeredFit:
         """Tables over merged codes that nearly agree: all have the same single columns."""
         coding = Coding(recoding.fine).then(recoding.step)
         whole = Estimates.of(coding, measurements)
-        structure = selection.structure
-        groups: list[tuple[Clique, Layers]] = [(whole.domain.names, Layers())]
-        if isinstance(structure, Layers):
-            groups = [(whole.domain.names, structure)]
-        elif isinstance(structure, Apart):
-            parts = zip(structure.groups, structure.selections, strict=True)
-            groups = [(names, one.structure) for names, one in parts if isinstance(one.structure, Layers)]
+        groups = [(whole.domain.names, selection)]
+        if isinstance(selection.structure, Apart):
+            groups = list(zip(selection.structure.groups, selection.structure.selections, strict=True))
         singles = [Target((name,), counts) for name, counts in zip(whole.domain, whole.columns, strict=True)]
-        targets = [target for names, layers in groups for target in _targets(_within(whole, names), layers)]
+        targets = [target for names, part in groups for target in _targets(_within(whole, names), part)]
         tables = (Marginal(whole.domain.project(one.clique), one.counts) for one in (*singles, *targets))
         return Marginals(whole.domain, tuple(tables), tuple(sqrt(one.variance) for one in (*singles, *targets)))
 
@@ -58,9 +54,10 @@ def _within(estimates: Estimates, names: Clique) -> Estimates:
     return Estimates(domain, estimates.rows, columns, tables)
 
 
-def _targets(estimates: Estimates, layers: Layers) -> list[Target]:
+def _targets(estimates: Estimates, selection: Selection) -> list[Target]:
     if not estimates.tables:
         return []
+    layers = layers_of(selection, estimates.domain)
     model = fit_layers(estimates, layers)
     rows = int(np.clip(4 * estimates.rows, FEW_ROWS, MOST_ROWS))
     drawn = Counted(estimates.domain, model.draw(rows, np.random.default_rng(SEED)), estimates.rows)

@@ -9,10 +9,10 @@ import numpy as np
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records, code_type
-from sfumato.data.selection import Layers, Selection
+from sfumato.data.selection import Selection
 from sfumato.models.graphical import fit
 from sfumato.models.junction_tree import junction_tree
-from sfumato.models.layers import Layered, coarse_domain, coarsened
+from sfumato.models.layers import Layered, coarse_domain, coarsened, layers_of
 from sfumato.models.moving import Target, improve
 
 TOLERANCE, SWEEPS = 2e-4, 10
@@ -31,8 +31,8 @@ class Moves:
 
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """`rows` rows whose tables come close to the given ones."""
-        layers = selection.structure if isinstance(selection.structure, Layers) else Layers()
         domain = marginals.domain
+        layers = layers_of(selection, domain)
         columns = tuple(
             np.maximum(np.asarray(marginals.project((name,)).counts, dtype=np.float64), 0) for name in domain
         )
