@@ -3,9 +3,10 @@
     python benchmarks/auto.py --data FOLDER --out FILE.jsonl [--sets adult,bank] [--epsilons 0.2,1,5] [--repeats 1]
 
 FOLDER holds NAME.csv.gz and NAME.schema.json for each set. 80 % of the rows (seed 0), delta 1e-9, bins of the schema,
-all pairs and triples or 300 random ones; CPU seconds from rows in memory to synthetic rows, start-up excluded. `fresh` is
-what a perfect model would have that draws as many new rows: the distance of two disjoint halves, divided by sqrt(2).
-FILE gets one line for each run as it ends; the same command goes on where it stopped, and prints the table of all runs.
+all pairs and triples or 300 random ones; CPU seconds from rows in memory to synthetic rows, start-up excluded.
+`fresh` is what a perfect model would have that draws as many new rows: the distance of two disjoint halves, divided
+by sqrt(2). FILE gets one line for each run as it ends; the same command goes on where it stopped, and prints the
+table of all runs.
 """
 
 import argparse

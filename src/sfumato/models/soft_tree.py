@@ -1,4 +1,4 @@
-"""A distribution on a junction tree, fitted softly to noisy tables and exactly to single columns."""
+"""A distribution on a junction tree, fitted softly to noisy tables and closely to single columns."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class _Target:
 def soft_fit(domain: Domain, rows: float, columns: Sequence[Array], tables: Sequence[Soft]) -> TreeModel:
     """Proportional fitting around the junction tree of the tables, which must be small enough.
 
-    Tables need not agree: each is met as far as its variance, and what all others say, allow. Single columns are met
-    exactly.
+    Tables need not agree: each is met as far as its variance, and what all others say, allow. Single columns are met in
+    every sweep, before the tables, and at the end up to what tables that contradict them take away again.
     """
     singles = [((name,), counts, None) for name, counts in zip(domain, columns, strict=True)]
     softs = [(one.clique, one.counts, one.variance) for one in tables]

@@ -1,0 +1,40 @@
+"""The last fit: tables nearly agree, and come nearer to the truth than they were measured."""
+
+import numpy as np
+import pytest
+
+from helpers_auto import COLUMNS, records_of, run_auto, schema_of
+from sfumato.privacy.budget import ApproxDP
+
+
+@pytest.mark.parametrize("epsilon", ["0.2", "1", "10"])
+def test_tables_have_the_same_rows_and_nearly_the_same_columns(epsilon):
+    model, _ = run_auto(records_of(rows=10_000), schema_of(), ApproxDP(epsilon, "1e-9"))
+    single = {one.clique[0]: one.counts for one in model.marginals.tables if len(one.clique) == 1}
+    assert set(single) == set(COLUMNS)
+    rows = model.marginals.rows
+    assert abs(rows - 10_000) < 1000
+    for one in model.marginals.tables:
+        assert one.counts.min() >= 0
+        assert one.total == pytest.approx(rows, abs=1 + 1e-3 * rows)
+        for name in one.clique:
+            assert np.abs(one.project((name,)).counts - single[name]).sum() < 0.06 * rows
+    cliques = [one.clique for one in model.marginals.tables]
+    assert len(set(cliques)) == len(cliques)
+    assert len(model.marginals.scales) == len(cliques)
+
+
+def test_measured_pairs_come_nearer_to_the_truth():
+    records = records_of(rows=10_000)
+    model, _ = run_auto(records, schema_of(), ApproxDP("0.3", "1e-9"))
+    codes = [merging.to[column] for merging, column in zip(model.recoding.mergings, records.columns, strict=True)]
+    before, after = [], []
+    for one in model.measurements:
+        if len(one.clique) == 2:
+            places = [records.domain.index(name) for name in one.clique]
+            real = np.zeros(one.domain.shape)
+            np.add.at(real, tuple(codes[place] for place in places), 1)
+            before.append(np.abs(one.marginal.counts - real).sum())
+            after.append(np.abs(model.marginals.project(one.clique).counts - real).sum())
+    assert len(before) > 3
+    assert sum(after) < 0.6 * sum(before)
