@@ -110,7 +110,7 @@ def test_a_rule_reads_as_a_sentence():
 
 def test_dates_of_yaml_are_dates():
     rule = Rule.model_validate({"if": {"in": {"min": date(2020, 3, 2)}}, "then": {"smokes": [True]}})
-    assert rule.if_["in"].min == "2020-03-02"
+    assert rule.root.if_["in"].min == "2020-03-02"
 
 
 def implied(condition):
@@ -151,7 +151,7 @@ def test_a_rule_that_does_not_fit_the_columns_is_refused(keys, problem):
         violations(TABLE, rules, SCHEMA.columns)
 
 
-FORMS = "a rule has the keys 'if' and 'then', or the key 'less_or_equal'"
+FORMS = "a rule has the keys 'if' and 'then', or one of 'then', 'less_or_equal'"
 CONDITIONS = "give a list of values such as"
 
 
@@ -167,7 +167,6 @@ CONDITIONS = "give a list of values such as"
         ({"less_or_equal": None}, "a key of the rule has no value"),
         ({"if": {}, "then": YOUNG}, "a key of the rule has no value"),
         ({"less_or_equal": ["in"]}, "at least 2"),
-        ({"less_or_equal": ["in", "out", "age"]}, "at most 2"),
         (implied({"age": []}), CONDITIONS),
         (implied({"age": {}}), CONDITIONS),
         (implied({"age": 15}), CONDITIONS),

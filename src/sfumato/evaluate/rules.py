@@ -5,49 +5,23 @@ Values inside a bin matter to a rule, so that these functions read tables of val
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sfumato.errors import DataError, SchemaError
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime
 from sfumato.schema.periods import seconds_of
-from sfumato.schema.rules import Allowed, Rule, place, rule_problems
-
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class _Places:
-    """Where the value of each row lies in the order of its column; the place of a missing one has no meaning."""
-
-    column: Column
-    places: NDArray[np.int64] | NDArray[np.float64]
-    missing: Mask
-
-    def holds(self, condition: Allowed) -> Mask:
-        """For each row, whether its value is one of those that are meant."""
-        if condition.values:
-            meant = np.array([place(self.column, value) for value in condition.values if value is not None])
-            return np.where(self.missing, None in condition.values, np.isin(self.places, meant))
-        low, high = (None if bound is None else place(self.column, bound) for bound in (condition.min, condition.max))
-        inside = ~self.missing
-        if low is not None:
-            inside &= self.places >= low
-        if high is not None:
-            inside &= self.places <= high
-        return inside
+from sfumato.schema.rule_forms import Placed
+from sfumato.schema.rules import Rule, rule_problems
 
 
 def violations(table: pa.Table, rules: Sequence[Rule], columns: Sequence[Column]) -> tuple[float, ...]:
     """The share of rows that break each rule, from 0 to 1.
 
     "If, then" is broken where everything after "if" holds and something after "then" does not; a missing value holds
-    only where null is listed. "Less or equal" is broken where both values are there and the first is larger.
+    only where null is listed. Comparisons and sums are broken only where all their values are there.
 
     Args:
         table: values with the natural types of the schema, as releases are sampled, or as text; a label that the column
@@ -58,22 +32,11 @@ def violations(table: pa.Table, rules: Sequence[Rule], columns: Sequence[Column]
     for problem in rule_problems(rules, columns):
         raise SchemaError(problem)
     wanted = {name for rule in rules for name in rule.names}
-    places = {column.name: _places(column, table) for column in columns if column.name in wanted}
-    return tuple(float(_broken(rule, places).mean()) if len(table) else 0.0 for rule in rules)
+    rows = {column.name: _placed(column, table) for column in columns if column.name in wanted}
+    return tuple(float(rule.root.broken(rows).mean()) if len(table) else 0.0 for rule in rules)
 
 
-def _broken(rule: Rule, places: Mapping[str, _Places]) -> Mask:
-    if rule.less_or_equal is not None:
-        one, two = (places[name] for name in rule.less_or_equal)
-        return ~one.missing & ~two.missing & (one.places > two.places)
-    applies, obeyed = (
-        np.logical_and.reduce([places[name].holds(condition) for name, condition in (conditions or {}).items()])
-        for conditions in (rule.if_, rule.then)
-    )
-    return np.asarray(applies & ~obeyed)
-
-
-def _places(column: Column, table: pa.Table) -> _Places:
+def _placed(column: Column, table: pa.Table) -> Placed:
     if column.name not in table.column_names:
         raise DataError(f"the table lacks the column {column.name!r}, of which a rule speaks; add it")
     values = table.column(column.name).combine_chunks()
@@ -86,7 +49,7 @@ def _places(column: Column, table: pa.Table) -> _Places:
             f"column {column.name!r}: a value cannot be read as {column.type}; give a table with typed columns"
         ) from None
     missing = numbers.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-    return _Places(column, numbers.fill_null(0).to_numpy(zero_copy_only=False), missing)
+    return Placed(column, numbers.fill_null(0).to_numpy(zero_copy_only=False), missing)
 
 
 def _without_tokens(column: Column, values: pa.Array) -> pa.Array:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.errors import DataError
+from sfumato.intake.inside_bins import settled
 from sfumato.intake.marks import MISSING, UNDECLARED, UNREADABLE, Ints, marked_codes
 from sfumato.intake.refusals import check_type, refusal
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Integer, Number, size_of
@@ -53,13 +54,13 @@ class SchemaCodec:
         )
 
     def decode(self, records: Records, rng: np.random.Generator) -> pa.Table:
-        """A table of typed columns in the order of the schema."""
+        """A table of typed columns in the order of the schema; values inside bins obey the rules, if the codes can."""
         if records.domain != self.domain:
             raise DataError(f"the codes are over {records.domain!r}; the schema has {self.domain!r}")
         arrays = {column.name: _decode(column, records[column.name], rng) for column in self.schema.columns}
         for group in self.schema.together:
             arrays |= _same_values(records, {name: arrays[name] for name in group.columns})
-        return pa.table(arrays)
+        return pa.table(settled(self.schema, records, arrays, rng))
 
 
 def _same_values(records: Records, arrays: Mapping[str, pa.Array]) -> dict[str, pa.Array]:

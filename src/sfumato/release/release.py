@@ -15,10 +15,12 @@ import pyarrow as pa
 from sfumato import tables
 from sfumato.data.records import Records
 from sfumato.data.selection import Apart
-from sfumato.errors import DataError, ReleaseError
+from sfumato.errors import DataError, MethodError, ReleaseError
+from sfumato.evaluate.rules import violations
 from sfumato.files import new_folder
 from sfumato.intake.attributes import Attributes, Ints
 from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.ruled import Ruled
 from sfumato.models.tree_model import Evidence
 from sfumato.pipeline import Conditional, Model, Recipe
 from sfumato.privacy.ledger import Statement
@@ -28,6 +30,7 @@ from sfumato.schema.conditions import allowed_codes
 from sfumato.schema.schema import Schema
 from sfumato.synthesize.conditional import conditioned
 from sfumato.synthesize.joining import joined
+from sfumato.synthesize.repair import repaired
 from sfumato.text import html_line as escape
 
 FORMAT = 2
@@ -87,10 +90,23 @@ class Release:
         rng = np.random.default_rng(seed)
         codes = allowed_codes(self.schema, given or {})
         records = self._conditioned(rows, codes, rng) if codes else self._drawn(rows, rng)
-        return SchemaCodec(self.schema).decode(records.take(rng.permutation(len(records))[:rows]), rng)
+        table = SchemaCodec(self.schema).decode(records.take(rng.permutation(len(records))[:rows]), rng)
+        self._require_rules(table)
+        return table
+
+    def _require_rules(self, table: pa.Table) -> None:
+        """No table leaves with a row that breaks a rule."""
+        for rule, share in zip(
+            self.schema.rules, violations(table, self.schema.rules, self.schema.columns), strict=True
+        ):
+            if share:
+                raise MethodError(f"rows break the rule {str(rule)!r}, so no table is made; please report this")
 
     def _drawn(self, rows: int, rng: np.random.Generator, likely: Evidence | None = None) -> Records:
-        """At least `rows` rows, in codes of columns; a graphical model draws only those that agree with `likely`."""
+        """At least `rows` rows, in codes of columns; a graphical model draws only those that agree with `likely`.
+
+        Whatever the synthesizer is, rows that break a rule are drawn again in part: `repaired` comes last.
+        """
         model = self.model
         # Methods that fit rows to tables need enough rows to fit; a small sample is drawn from a larger fit.
         fitted_rows = max(rows, min(self.rows, ENOUGH_ROWS))
@@ -99,7 +115,10 @@ class Release:
             fitted = synthesize.sample_given(model.marginals, model.selection, rows, rng, likely)
         else:
             fitted = joined(synthesize, model.marginals, model.selection, fitted_rows, rng)
-        return Attributes(self.schema).decode(model.recoding.decode(fitted, rng))
+        ruled = Ruled(self.schema)
+        fine = model.recoding.decode(fitted, rng)
+        obeying = repaired(fine, ruled.checks, ruled.example, rng)
+        return Attributes(self.schema).decode(obeying.records)
 
     def _conditioned(self, rows: int, given: Mapping[str, Ints], rng: np.random.Generator) -> Records:
         """Rows whose columns have allowed codes, distributed as those among all rows that have them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -37,6 +37,11 @@ class TickBins:
     def between(cls, edges: Sequence[int]) -> TickBins:
         """Bins [e0, e1), [e1, e2), …, the last one closed."""
         return cls(np.array([*edges[:-1], edges[-1] + 1], dtype=np.int64))
+
+    def cut(self, ticks: Iterable[int]) -> TickBins:
+        """These bins, where one more begins at each of `ticks`."""
+        added = [tick for tick in ticks if self.starts[0] < tick < self.starts[-1]]
+        return TickBins(np.union1d(self.starts, np.array(added, dtype=np.int64))) if added else self
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -77,6 +82,15 @@ class RealBins:
         edges = [float(first + (last - first) * i / count) for i in range(count + 1)]
         return cls(np.array(edges), decimals)
 
+    def cut(self, numbers: Iterable[float]) -> RealBins:
+        """These bins, where one more begins at each of `numbers`; that of the last edge holds just this edge."""
+        added = {number for number in numbers if self.edges[0] < number <= self.edges[-1]} - set(
+            self.edges[:-1].tolist()
+        )
+        if not added:
+            return self
+        return RealBins(np.sort(np.concatenate([self.edges, np.array(sorted(added))])), self.decimals)
+
     def __len__(self) -> int:
         return len(self.edges) - 1
 
@@ -86,15 +100,14 @@ class RealBins:
         if self.decimals is not None:
             return self.ticks.empty
         widths = np.diff(self.edges)
-        single = len(self) == 1 and widths[0] == 0  # one closed bin may hold one number
-        return bool((widths <= 0).any()) and not single
+        return bool((widths[:-1] <= 0).any() or widths[-1] < 0)  # the last bin is closed: it may hold one number
 
     @property
     def ticks(self) -> TickBins:
         """The multiples of 10^-decimals in each bin, as whole numbers."""
         scale = 10 ** (self.decimals or 0)
-        starts = [_first_tick(float(edge), scale) for edge in self.edges[:-1]]
-        return TickBins(np.array([*starts, -_first_tick(-float(self.edges[-1]), scale) + 1], dtype=np.int64))
+        starts = [first_tick(float(edge), scale) for edge in self.edges[:-1]]
+        return TickBins(np.array([*starts, -first_tick(-float(self.edges[-1]), scale) + 1], dtype=np.int64))
 
     def code(self, numbers: Floats) -> Ints:
         """The bin of each number; all numbers must lie inside."""
@@ -113,7 +126,7 @@ class RealBins:
         return numbers
 
 
-def _first_tick(edge: float, scale: int) -> int:
+def first_tick(edge: float, scale: int) -> int:
     """The smallest whole k for which the float k / scale is not below `edge`."""
     tick = -((-Fraction(edge) * scale).__floor__())
     while (tick - 1) / scale >= edge:  # k / scale may round up to the edge

@@ -99,6 +99,7 @@ class Integer(ColumnBase):
     max: Whole
     bins: Bins | None = None
     edges: Annotated[tuple[Whole, ...], Field(min_length=2)] | None = None
+    cuts: tuple[Whole, ...] = ()
     outside: Outside = "refuse"
 
     def holds(self, text: str) -> bool:
@@ -107,15 +108,15 @@ class Integer(ColumnBase):
         return number is not None and self.min <= number <= self.max
 
     def binning(self) -> TickBins:
-        """The bins of this column."""
+        """The bins of this column; one more begins at each of the `cuts`."""
         if self.edges is not None:
-            return TickBins.between(self.edges)
+            return TickBins.between(self.edges).cut(self.cuts)
         values = self.max - self.min + 1
-        return TickBins.equal(self.min, self.max, self.bins or (values if values <= 128 else 32))
+        return TickBins.equal(self.min, self.max, self.bins or (values if values <= 128 else 32)).cut(self.cuts)
 
     def problems(self) -> Iterator[str]:
         """What is wrong with this declaration."""
-        yield from bound_problems(self.min, self.max, self.bins, self.edges)
+        yield from bound_problems(self.min, self.max, self.bins, self.edges, self.cuts)
         values = self.max - self.min + 1
         if self.bins is not None and self.bins > values:
             yield f"key 'bins' is {self.bins}, but min to max are {values} whole numbers; give fewer bins"
@@ -131,6 +132,7 @@ class Number(ColumnBase):
     max: Real
     bins: Bins | None = None
     edges: Annotated[tuple[Real, ...], Field(min_length=2)] | None = None
+    cuts: tuple[Real, ...] = ()
     decimals: Annotated[int, Strict(), Field(ge=0, le=15)] | None = None
     outside: Outside = "refuse"
 
@@ -140,7 +142,10 @@ class Number(ColumnBase):
         return number is not None and self.min <= number <= self.max
 
     def binning(self) -> RealBins:
-        """The bins of this column."""
+        """The bins of this column; one more begins at each of the `cuts`."""
+        return self._bins().cut(self.cuts)
+
+    def _bins(self) -> RealBins:
         if self.edges is not None:
             return RealBins(np.array(self.edges), self.decimals)
         if self.bins is not None:
@@ -154,7 +159,7 @@ class Number(ColumnBase):
 
     def problems(self) -> Iterator[str]:
         """What is wrong with this declaration."""
-        yield from bound_problems(self.min, self.max, self.bins, self.edges)
+        yield from bound_problems(self.min, self.max, self.bins, self.edges, self.cuts)
         if self.decimals is not None:
             for key, bound in (("min", self.min), ("max", self.max)):
                 ticks = Fraction(repr(bound)) * 10**self.decimals
@@ -176,6 +181,7 @@ class _Dated(ColumnBase):
     max: Any
     granularity: Any
     edges: Any
+    cuts: tuple[Any, ...]
     bins: Bins | None
     outside: Outside
     format: Text | None
@@ -204,16 +210,17 @@ class _Dated(ColumnBase):
         return self.period(self.min) <= period <= self.period(self.max)
 
     def binning(self) -> TickBins:
-        """The bins of the periods of this column."""
+        """The bins of the periods of this column; one more begins at each of the `cuts`."""
+        cuts = [self.period(cut) for cut in self.cuts]
         if self.edges is not None:
-            return TickBins.between([self.period(edge) for edge in self.edges])
+            return TickBins.between([self.period(edge) for edge in self.edges]).cut(cuts)
         first, last = self.period(self.min), self.period(self.max)
         periods = last - first + 1
-        return TickBins.equal(first, last, self.bins or (periods if periods <= 128 else 64))
+        return TickBins.equal(first, last, self.bins or (periods if periods <= 128 else 64)).cut(cuts)
 
     def problems(self) -> Iterator[str]:
         """What is wrong with this declaration."""
-        yield from bound_problems(self.min, self.max, self.bins, self.edges)
+        yield from bound_problems(self.min, self.max, self.bins, self.edges, self.cuts)
         if self.binning().empty:
             key = "bins" if self.edges is None else "edges"
             yield f"key {key!r} leaves a bin without any {self.granularity}; give fewer or wider bins"
@@ -246,6 +253,7 @@ class Date(_Dated):
     granularity: DateGranularity = "day"
     bins: Bins | None = None
     edges: Annotated[tuple[Day, ...], Field(min_length=2)] | None = None
+    cuts: tuple[Day, ...] = ()
     outside: Outside = "refuse"
     format: Text | None = None
 
@@ -259,6 +267,7 @@ class Datetime(_Dated):
     granularity: Granularity = "day"
     bins: Bins | None = None
     edges: Annotated[tuple[Moment, ...], Field(min_length=2)] | None = None
+    cuts: tuple[Moment, ...] = ()
     outside: Outside = "refuse"
     format: Text | None = None
 

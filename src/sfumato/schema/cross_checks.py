@@ -13,7 +13,7 @@ MOST_COMBINATIONS = 1_000_000
 """A recoded attribute may have at most this many codes, since its table is measured."""
 
 _OWN_AFFAIRS = {
-    *("name", "nullable", "null_values", "domain_from", "note", "binned_from", "outside", "format"),
+    *("name", "nullable", "null_values", "domain_from", "note", "binned_from", "outside", "format", "cuts"),
     *("on_bad_value", "dtype"),
 }
 """Keys in which columns that move together may differ."""

@@ -97,10 +97,15 @@ def repetition(key: str, texts: Sequence[str]) -> Iterator[str]:
         yield f"key {key!r} holds {twice!r} twice; each value may occur once"
 
 
-def bound_problems(low: Any, high: Any, bins: int | None, edges: Sequence[Any] | None) -> Iterator[str]:
-    """Problems of min, max, bins and edges that all ordered kinds share."""
+def bound_problems(
+    low: Any, high: Any, bins: int | None, edges: Sequence[Any] | None, cuts: Sequence[Any]
+) -> Iterator[str]:
+    """Problems of min, max, bins, edges and cuts that all ordered kinds share."""
     if high < low:
         yield f"key 'max' is {high}, below 'min' {low}; give max >= min"
+    for cut in cuts:
+        if not low <= cut <= high:
+            yield f"key 'cuts' holds {cut}, outside 'min' {low} and 'max' {high}; give places between them"
     if edges is None:
         return
     if bins is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,10 +15,13 @@ from sfumato.errors import SchemaError
 from sfumato.schema.bad_values import bad_value_problems
 from sfumato.schema.column_base import Unit
 from sfumato.schema.columns import Column
+from sfumato.schema.compiled import Compiled, compiled, with_cuts
+from sfumato.schema.contradictions import contradiction
 from sfumato.schema.cross_checks import arrangement_problems
 from sfumato.schema.expansion import MOST, expanded_size
 from sfumato.schema.features import MissingPattern, Recode, Together
 from sfumato.schema.fields import BadValue, DomainSource, Flag, Name, Text, complaint
+from sfumato.schema.labels import labels
 from sfumato.schema.messages import explain
 from sfumato.schema.rules import Rule, rule_problems
 
@@ -127,6 +131,21 @@ class Schema(BaseModel):
                 yield f"column {column.name!r}: 'compress' and 'joint_bins' have no meaning for digits; remove them"
         yield from rule_problems(self.rules, self.columns)
 
+    @model_validator(mode="after")
+    def _cut_bins(self) -> Self:
+        """Bins get an edge at each threshold of a rule; rules that leave nothing for a declared value are refused."""
+        if self.rules:
+            object.__setattr__(self, "columns", with_cuts(self.columns, self.rules, self.together))
+            found = contradiction(self.rules, self.columns)
+            if found is not None:
+                raise complaint(_conflict(*found, self))
+        return self
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The rules as cells of codes that may hold rows, and columns whose values are tied inside bins."""
+        return compiled(self.rules, self.columns)
+
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
             if column.name == name:
@@ -162,6 +181,16 @@ class Schema(BaseModel):
         summary = str(cls.__doc__).partition("\n")[0]
         draft = "https://json-schema.org/draft/2020-12/schema"
         return {"$schema": draft, **cls.model_json_schema(), "description": summary}
+
+
+def _conflict(guilty: Sequence[Rule], name: str, code: int, schema: Schema) -> str:
+    """What is wrong with rules that leave no row, or none with a declared value."""
+    said = "; ".join(f"number {schema.rules.index(rule) + 1}, {str(rule)!r}" for rule in guilty)
+    rules = f"rule {said}" if len(guilty) == 1 else f"rules {said}"
+    if code < 0:
+        return f"{rules}: no row at all can obey them; change one of them"
+    remedy = "change a rule, or remove the value from the schema"
+    return f"{rules}: no row with {name} {labels(schema[name])[code]} can obey; {remedy}"
 
 
 def _line_of(error: Exception) -> str:

@@ -1,0 +1,209 @@
+"""The last step of every synthesis: rows that break a rule are drawn again, in part, until no row does.
+
+It asks nothing of the synthesizer. A row that breaks a rule gets new values in as few attributes as possible, from rows
+that obey all rules and agree with it in every attribute that a rule ties to these: a draw from the conditional
+distribution that the synthesizer itself has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.domain import Clique, Domain
+from sfumato.data.records import Records
+from sfumato.errors import MethodError
+
+Mask = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Table = dict[str, NDArray[np.integer]]
+
+PASSES = 2
+"""How often every attribute of a broken rule is drawn again by itself, before several are together."""
+
+
+class Check(Protocol):
+    """A demand on the codes of a few attributes."""
+
+    @property
+    def clique(self) -> Clique:
+        """The attributes that it looks at."""
+        ...
+
+    def broken(self, codes: Mapping[str, NDArray[np.integer]]) -> Mask:
+        """Which rows break it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """Rows that break no rule, and how many of them were drawn again in part."""
+
+    records: Records
+    repairs: int
+
+
+def repaired(
+    records: Records, checks: Sequence[Check], spare: Callable[[], Records | None], rng: np.random.Generator
+) -> Repaired:
+    """The same rows, where those that break a check get new values from rows that do not.
+
+    Args:
+        records: rows of any synthesizer.
+        checks: what every row must obey.
+        spare: finds a row that obeys all, for tables in which none does.
+        rng: randomness of the synthesis.
+    """
+    bad = np.flatnonzero(broken(records, checks))
+    if not len(bad):
+        return Repaired(records, 0)
+    donors = np.setdiff1d(np.arange(len(records)), bad, assume_unique=True)
+    pool: Table = {name: records[name][donors] for name in records.domain}
+    if not len(donors):
+        found = spare()
+        if found is None or broken(found, checks).any():
+            raise MethodError("no row was found that obeys all rules of the schema; no table is made. Relax a rule")
+        pool = {name: found[name] for name in records.domain}
+    ties = _Ties.of(checks)
+    rows: Table = {name: records[name][bad].copy() for name in records.domain}
+    work = _Work(records.domain, checks, ties, pool, rows, rng)
+    work.attributes_alone()
+    work.rules_together()
+    work.components()
+    columns = []
+    for name in records.domain:
+        codes = records[name].copy()
+        codes[bad] = rows[name]
+        columns.append(codes)
+    return Repaired(Records(records.domain, columns), len(bad))
+
+
+def broken(records: Records, checks: Iterable[Check]) -> Mask:
+    """Which rows break some check."""
+    found = np.zeros(len(records), dtype=np.bool_)
+    for check in checks:
+        found |= check.broken({name: records[name] for name in check.clique})
+    return found
+
+
+@dataclass(frozen=True)
+class _Ties:
+    """The attributes that share a check with each attribute, and the parts that hang together."""
+
+    neighbours: dict[str, set[str]]
+
+    @classmethod
+    def of(cls, checks: Sequence[Check]) -> _Ties:
+        neighbours: dict[str, set[str]] = {}
+        for check in checks:
+            for name in check.clique:
+                neighbours.setdefault(name, set()).update(check.clique)
+        return cls(neighbours)
+
+    def around(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The attributes that a check ties to one of these, without these."""
+        names = set(names)
+        return tuple(sorted(set().union(*(self.neighbours[name] for name in names)) - names))
+
+    def components(self) -> list[tuple[str, ...]]:
+        """The attributes that hang together by checks."""
+        left, found = set(self.neighbours), []
+        while left:
+            part = {min(left)}
+            while around := set(self.around(part)):
+                part |= around
+            found.append(tuple(sorted(part)))
+            left -= part
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """Broken rows while they change, and the good rows that they take values from."""
+
+    domain: Domain
+    checks: Sequence[Check]
+    ties: _Ties
+    pool: Table
+    rows: Table
+    rng: np.random.Generator
+
+    def attributes_alone(self) -> None:
+        """New values for single attributes of broken checks, in an order of its own for each row."""
+        names = sorted(self.ties.neighbours)
+        deals = {name: _Deal.of(self.domain, self.pool, (name,), self.ties.around((name,))) for name in names}
+        for _ in range(PASSES):
+            left = self._broken()
+            if not left.any():
+                return
+            order = self.rng.permuted(np.tile(np.arange(len(names)), (len(left), 1)), axis=1)
+            for place in range(len(names)):
+                for number, name in enumerate(names):
+                    self._deal(deals[name], np.flatnonzero(left & (order[:, place] == number)))
+
+    def rules_together(self) -> None:
+        """New values for all attributes of a broken check, given those that other checks tie to them."""
+        for clique in dict.fromkeys(check.clique for check in self.checks):
+            deal = _Deal.of(self.domain, self.pool, clique, self.ties.around(clique))
+            self._deal(deal, np.flatnonzero(self._broken()))
+
+    def components(self) -> None:
+        """New values for everything that hangs together by checks: those of one good row."""
+        for component in self.ties.components():
+            self._deal(_Deal.of(self.domain, self.pool, component, ()), np.flatnonzero(self._broken()))
+
+    def _broken(self) -> Mask:
+        found = np.zeros(len(next(iter(self.rows.values()))), dtype=np.bool_)
+        for check in self.checks:
+            found |= check.broken(self.rows)
+        return found
+
+    def _deal(self, deal: _Deal, rows: Ints) -> None:
+        """New values where a check about these attributes is broken and some good row has the rest."""
+        touching = [check for check in self.checks if set(check.clique) & set(deal.names)]
+        part = {name: self.rows[name][rows] for name in self.rows}
+        wrong = np.logical_or.reduce([check.broken(part) for check in touching]) if len(rows) else np.zeros(0, np.bool_)
+        rows = rows[wrong]
+        donors = deal.draw(self.domain, {name: self.rows[name][rows] for name in deal.given}, len(rows), self.rng)
+        found = donors >= 0
+        for name in deal.names:
+            self.rows[name][rows[found]] = self.pool[name][donors[found]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Deal:
+    """Good rows in the order of their cell over the attributes that must agree."""
+
+    names: tuple[str, ...]
+    given: tuple[str, ...]
+    order: Ints
+    cells: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, domain: Domain, pool: Table, names: Sequence[str], given: tuple[str, ...]) -> _Deal:
+        """Sort the pool by the cells of `given`."""
+        cells = _cells(domain, pool, given, len(next(iter(pool.values()))))
+        order = np.argsort(cells, kind="stable")
+        return cls(tuple(names), given, order, cells[order])
+
+    def draw(self, domain: Domain, rows: Table, count: int, rng: np.random.Generator) -> Ints:
+        """For each row a good row with the same cell, at random; -1 where there is none."""
+        cells = _cells(domain, rows, self.given, count)
+        first, last = (np.searchsorted(self.cells, cells, side=side) for side in ("left", "right"))
+        chosen = first + (rng.random(count) * (last - first)).astype(np.int64)
+        return np.where(last > first, self.order[np.minimum(chosen, len(self.order) - 1)], -1)
+
+
+def _cells(domain: Domain, rows: Table, names: Iterable[str], count: int) -> NDArray[np.uint64]:
+    """A number for each row, the same for rows with the same codes; wrapped around where there are too many cells.
+
+    Two cells may then have one number, so what is dealt may not fit. It is looked at again before it counts as good.
+    """
+    cells = np.zeros(count, dtype=np.uint64)
+    for name in names:
+        cells = cells * np.uint64(domain[name] | 1) + rows[name].astype(np.uint64)
+    return cells

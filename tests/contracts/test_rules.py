@@ -1,0 +1,112 @@
+"""Every rule holds in every row, whatever the recipe, the synthesizer and the rules are."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from helpers_rules import KINDS, careless_table, random_schema, schema_with
+from sfumato.data.records import Records
+from sfumato.errors import MethodError
+from sfumato.evaluate.rules import violations
+from sfumato.fitting import fit
+from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.ruled import Ruled
+from sfumato.pipeline import Guarantee
+from sfumato.recipes import RECIPES, SYNTHESIZERS
+from sfumato.synthesize.repair import broken
+
+TABLE = careless_table(400)
+LABELS = ["if then", "allowed", "forbidden", "exactly one", "missing iff", "not missing", "always"]
+VALUES = ["less", "a chain", "equal", "months", "increments", "a range that depends"]
+SUMS = ["a sum", "at most some days", "numbers", "dependency", "missing together", "a difference"]
+
+
+def schema_of(kinds):
+    rng = np.random.default_rng(7)
+    return schema_with([KINDS[kind](rng) for kind in kinds])
+
+
+def released(recipe, schema):
+    delta = None if recipe.guarantee is Guarantee.PURE else 1e-6
+    return fit(TABLE, schema, epsilon=2, delta=delta, method=recipe)
+
+
+def assert_obeyed(release, rows=500, seed=3):
+    table = release.sample_arrow(rows, seed)
+    schema = release.schema
+    assert table.num_rows == rows
+    assert violations(table, schema.rules, schema.columns) == (0.0,) * len(schema.rules)
+    codes = SchemaCodec(schema).encode(table)
+    checks = Ruled(schema).checks
+    attributes = checks[0].attributes
+    assert not broken(attributes.encode(codes), checks).any()
+
+
+@pytest.mark.parametrize("kinds", [LABELS, VALUES, SUMS], ids=["labels", "values", "sums"])
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.name)
+def test_every_recipe_obeys_every_kind_of_rule(recipe, kinds):
+    assert_obeyed(released(recipe, schema_of(kinds)))
+
+
+@pytest.mark.parametrize("name", SYNTHESIZERS)
+def test_every_synthesizer_obeys(name):
+    release = released(RECIPES["pgm"], schema_of(["a chain", "missing together", "exactly one"]))
+    assert_obeyed(replace(release, recipe=replace(release.recipe, synthesize=SYNTHESIZERS[name])))
+
+
+@dataclass(frozen=True)
+class Careless:
+    """A synthesizer of somebody else that knows nothing of tables or rules."""
+
+    always: int | None = None
+
+    def __call__(self, marginals, selection, rows, rng):
+        sizes = marginals.domain.shape
+        codes = [np.full(rows, self.always % size) if self.always else rng.integers(0, size, rows) for size in sizes]
+        return Records(marginals.domain, codes)
+
+
+@pytest.fixture(scope="module")
+def simple():
+    return released(RECIPES["dpview"], schema_with([]))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_synthesizer_that_knows_nothing_obeys_random_rules(simple, seed):
+    careless = replace(simple.recipe, synthesize=Careless())
+    assert_obeyed(_with_schema(replace(simple, recipe=careless), random_schema(seed)))
+
+
+def test_a_synthesizer_whose_every_row_breaks_a_rule_obeys(simple):
+    stubborn = replace(simple.recipe, synthesize=Careless(always=2))
+    assert_obeyed(_with_schema(replace(simple, recipe=stubborn), schema_of(["dependency", "exactly one"])))
+
+
+def test_rows_that_are_asked_for_obey(simple):
+    schema = schema_of(["if then", "less"])
+    release = _with_schema(replace(simple, recipe=replace(simple.recipe, synthesize=Careless())), schema)
+    table = release.sample_arrow(200, 1, {"shape": ["round"]})
+    assert set(table["shape"].to_pylist()) == {"round"}
+    assert violations(table, schema.rules, schema.columns) == (0.0, 0.0)
+
+
+def test_a_table_with_a_violation_is_never_written(simple, tmp_path, monkeypatch):
+    schema = schema_of(["less"])
+    release = _with_schema(replace(simple, recipe=replace(simple.recipe, synthesize=Careless())), schema)
+    monkeypatch.setattr("sfumato.intake.codec.settled", lambda schema, records, arrays, rng: arrays)
+    monkeypatch.setattr(Ruled, "checks", ())
+    with pytest.raises(MethodError, match=r"rows break the rule 'start < end', so no table is made"):
+        release.save(tmp_path / "release", rows=100)
+    assert not (tmp_path / "release").exists()
+
+
+def _with_schema(release, schema):
+    """A release of the same columns under other rules: its tables are left out, the careless synthesizer needs none."""
+    from sfumato.data.marginals import Marginals
+    from sfumato.data.recoding import Recoding
+    from sfumato.intake.attributes import Attributes
+
+    domain = Attributes(schema).domain
+    model = replace(release.model, recoding=Recoding.identity(domain), marginals=Marginals(domain, ()))
+    return replace(release, schema=schema, model=model)
