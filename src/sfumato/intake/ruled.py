@@ -16,7 +16,7 @@ from sfumato.data.constraints import Constraint, Constraints
 from sfumato.data.domain import Clique
 from sfumato.data.records import Records
 from sfumato.intake.attributes import Attributes
-from sfumato.schema.compiled import MOST_CELLS, Cells, Tied, possible
+from sfumato.schema.compiled import MOST_CELLS, Cells, Tied, merged, possible
 from sfumato.schema.contradictions import Solver
 from sfumato.schema.schema import Schema
 
@@ -57,7 +57,7 @@ class Ruled:
     def checks(self) -> tuple[Check, ...]:
         """All demands; a row that breaks none obeys every rule, in its codes."""
         rules, attributes = self.schema.compiled, self._attributes
-        demands: list[Cells | Tied] = [*rules.cells]
+        demands: list[Cells | Tied] = [*merged(rules.cells)]
         tabled = {id(one.rule) for one in rules.cells}
         for tied in rules.tied:
             # One relation alone is fully told by its cells; several together may leave less than each by itself.

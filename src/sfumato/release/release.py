@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -30,7 +30,7 @@ from sfumato.schema.conditions import allowed_codes
 from sfumato.schema.schema import Schema
 from sfumato.synthesize.conditional import conditioned
 from sfumato.synthesize.joining import joined
-from sfumato.synthesize.repair import repaired
+from sfumato.synthesize.repair import Repaired, repaired
 from sfumato.text import html_line as escape
 
 FORMAT = 2
@@ -84,15 +84,23 @@ class Release:
         self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None
     ) -> pa.Table:
         """Draw a synthetic table as a pyarrow table with the natural types of the schema."""
+        return self._sampled(rows, seed, given)[0]
+
+    def _sampled(self, rows: int | None, seed: int | None, given: Mapping[str, Any] | None) -> tuple[pa.Table, float]:
+        """A synthetic table, and the share of the rows it was taken from that were drawn again for a rule."""
         rows = self.rows if rows is None else rows
         if rows < 0:
             raise DataError(f"{rows} rows were asked for; give 0 or more")
         rng = np.random.default_rng(seed)
         codes = allowed_codes(self.schema, given or {})
-        records = self._conditioned(rows, codes, rng) if codes else self._drawn(rows, rng)
+        if codes:
+            records, share = self._conditioned(rows, codes, rng), 0.0
+        else:
+            drawn = self._drawn(rows, rng)
+            records, share = drawn.records, drawn.repairs / max(len(drawn.records), 1)
         table = SchemaCodec(self.schema).decode(records.take(rng.permutation(len(records))[:rows]), rng)
         self._require_rules(table)
-        return table
+        return table, share
 
     def _require_rules(self, table: pa.Table) -> None:
         """No table leaves with a row that breaks a rule."""
@@ -102,7 +110,7 @@ class Release:
             if share:
                 raise MethodError(f"rows break the rule {str(rule)!r}, so no table is made; please report this")
 
-    def _drawn(self, rows: int, rng: np.random.Generator, likely: Evidence | None = None) -> Records:
+    def _drawn(self, rows: int, rng: np.random.Generator, likely: Evidence | None = None) -> Repaired:
         """At least `rows` rows, in codes of columns; a graphical model draws only those that agree with `likely`.
 
         Whatever the synthesizer is, rows that break a rule are drawn again in part: `repaired` comes last.
@@ -118,12 +126,12 @@ class Release:
         ruled = Ruled(self.schema)
         fine = model.recoding.decode(fitted, rng)
         obeying = repaired(fine, ruled.checks, ruled.example, rng)
-        return Attributes(self.schema).decode(obeying.records)
+        return replace(obeying, records=Attributes(self.schema).decode(obeying.records))
 
     def _conditioned(self, rows: int, given: Mapping[str, Ints], rng: np.random.Generator) -> Records:
         """Rows whose columns have allowed codes, distributed as those among all rows that have them."""
         likely = answers.likely_codes(self.model, self.schema, given)
-        return conditioned(lambda count, rng: self._drawn(count, rng, likely), given, rows, rng)
+        return conditioned(lambda count, rng: self._drawn(count, rng, likely).records, given, rows, rng)
 
     def marginal(self, *columns: str) -> Any:
         """The table of counts over any columns, of the kind that was given to `fit`: free, and the same every time.
@@ -147,11 +155,19 @@ class Release:
         if format not in ("csv", "parquet"):
             raise ReleaseError(f"format {format!r} is unknown; known formats are csv and parquet")
         with new_folder(folder, "a release") as staging:
-            tables.write(self.sample_arrow(rows, seed), staging / f"synthetic.{format}", self.schema)
+            table, redrawn = self._sampled(rows, seed, None)
+            tables.write(table, staging / f"synthetic.{format}", self.schema)
             storage.write_model(staging, self.model, self.schema)
             storage.write_json(staging / "ledger.json", self.ledger.to_dict())
             storage.write_json(staging / "schema.json", self.schema.to_dict())
-            storage.write_json(staging / "release.json", self.description())
+            rules = {
+                "declared": len(self.schema.rules),
+                "violations": 0,
+                "share_of_rows_drawn_again": round(redrawn, 6),
+            }
+            storage.write_json(
+                staging / "release.json", self.description() | ({"rules": rules} if self.schema.rules else {})
+            )
         return folder
 
     @classmethod

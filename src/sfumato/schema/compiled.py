@@ -70,6 +70,18 @@ def compiled(rules: Sequence[Rule], columns: Sequence[Column]) -> Compiled:
     return Compiled(tuple(cells), tuple(tied))
 
 
+def merged(cells: Sequence[Cells]) -> tuple[Cells, ...]:
+    """The same demands with one table for each set of columns."""
+    found: dict[frozenset[str], Cells] = {}
+    for one in cells:
+        known = found.get(frozenset(one.names))
+        if known is not None:
+            axes = [one.names.index(name) for name in known.names]
+            one = Cells(known.names, known.allowed & one.allowed.transpose(axes))
+        found[frozenset(one.names)] = one
+    return tuple(found.values())
+
+
 def with_cuts(columns: Sequence[Column], rules: Sequence[Rule], together: Sequence[Together]) -> tuple[Column, ...]:
     """The columns with a bin edge at every place where a condition of a rule begins or ends to hold."""
     named = {column.name: column for column in columns}

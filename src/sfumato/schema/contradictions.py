@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.schema.columns import Column, size_of
-from sfumato.schema.compiled import Cells, Compiled, compiled, possible
+from sfumato.schema.compiled import Cells, Compiled, compiled, merged, possible
 from sfumato.schema.derived import derived_codes
 from sfumato.schema.rules import Rule
 
@@ -26,7 +26,7 @@ class Solver:
     def __init__(self, rules: Sequence[Rule], columns: Sequence[Column]):
         self.named = {column.name: column for column in columns}
         self.compiled: Compiled = compiled(rules, columns)
-        self.cells = [*self.compiled.cells, *_derivations(columns)]
+        self.cells = merged([*self.compiled.cells, *_derivations(columns)])
         ruled = {name for one in self.compiled.cells for name in one.names}
         ruled |= {name for one in self.compiled.tied for name in one.names}
         self.start: Candidates = {
