@@ -5,7 +5,7 @@ The first two stages take a holder and a purse; what comes after them takes neit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -25,6 +25,7 @@ from sfumato.encode import Encode
 from sfumato.errors import BudgetError, MethodError
 from sfumato.exact import exact_number
 from sfumato.intake.attributes import Attributes
+from sfumato.intake.ruled import Ruled
 from sfumato.learn import Known, Learn
 from sfumato.models.tree_model import Evidence
 from sfumato.privacy.holder import Holder
@@ -199,8 +200,14 @@ def run(
     progress("reconcile")
     ledger.stage = "reconcile"
     ledger.note("make the noisy tables agree", "post-processing of noisy tables")
-    tables = (*encoded.tables, *learned.tables)
+    tables = with_known_zeros((*encoded.tables, *learned.tables), schema)
     return Model(recoding, learned.selection, tables, reconciled(recipe, recoding, tables, learned.selection))
+
+
+def with_known_zeros(measurements: Iterable[Measurement], schema: Schema) -> tuple[Measurement, ...]:
+    """Tables that know which of their cells the rules of the schema leave empty: 0, and without noise."""
+    constraints = Ruled(schema).constraints
+    return tuple(one.knowing(constraints.allowed(one.clique, one.coding)) for one in measurements)
 
 
 def reconciled(

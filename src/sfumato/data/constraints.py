@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,10 @@ class Constraint:
 
     clique: Clique
     allowed: Mask
+
+    def broken(self, codes: Mapping[str, NDArray[np.integer]]) -> Mask:
+        """Which rows lie in cells that may hold none; `codes` has those of the clique."""
+        return np.asarray(~self.allowed[tuple(codes[name] for name in self.clique)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,22 @@ class Constraints:
         """The cells that one constraint allows, in the codes of a coding that has its attributes."""
         mask = _seen(item, item.clique, coding)
         return item.allowed if mask is None else mask
+
+    def given(self, column: str, codes: Mapping[str, NDArray[np.integer]]) -> list[tuple[NDArray[np.int64], Mask]]:
+        """What constraints leave of a column, where rows have codes of some other columns already.
+
+        For each constraint a number for each row, and for each number the codes that may follow.
+        """
+        found = []
+        for item in self.items:
+            known = [name for name in item.clique if name in codes and name != column]
+            if column in item.clique and known:
+                others = tuple(axis for axis, name in enumerate(item.clique) if name not in (*known, column))
+                left = [name for name in item.clique if name in (*known, column)]
+                table = np.moveaxis(np.asarray(item.allowed.any(axis=others)), left.index(column), -1)
+                place = np.ravel_multi_index([codes[name].astype(np.int64) for name in known], table.shape[:-1])
+                found.append((place, table.reshape(-1, table.shape[-1])))
+        return found
 
     def within(self, names: Iterable[str]) -> Constraints:
         """Those whose attributes are all among these."""

@@ -70,16 +70,32 @@ class Measurement:
         variance: of the noise in each cell.
         coding: the codes that it is in; None for tables that were computed from others.
         event: the number of the event in the ledger that paid for it; None likewise.
+        allowed: the cells that may hold rows; None if all may. The others are known to be 0, and have no noise.
     """
 
     marginal: Marginal
     variance: float
     coding: Coding | None = None
     event: int | None = None
+    allowed: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         if not self.variance > 0:
             raise SchemaError(f"a measurement has noise variance {self.variance}; it must be above 0")
+        if self.allowed is not None and self.allowed.shape != self.marginal.counts.shape:
+            raise SchemaError("the cells that may hold rows are not those of the table; give one flag for each cell")
+
+    def knowing(self, allowed: NDArray[np.bool_] | None) -> Measurement:
+        """The same table, where the counts of all cells that are not allowed are known to be 0."""
+        if allowed is None:
+            return self
+        counts = np.where(allowed, self.marginal.counts, np.zeros((), self.marginal.counts.dtype))
+        return replace(self, marginal=Marginal(self.domain, counts), allowed=allowed)
+
+    @property
+    def noisy_cells(self) -> NDArray[np.bool_]:
+        """Which cells have noise: those that may hold rows."""
+        return np.ones(self.domain.shape, dtype=np.bool_) if self.allowed is None else self.allowed
 
     @property
     def domain(self) -> Domain:
@@ -98,7 +114,11 @@ class Measurement:
     def ordered(self, domain: Domain) -> Measurement:
         """The same table with its axes in the order of a domain."""
         clique = domain.canonical(self.clique)
-        return self if clique == self.clique else replace(self, marginal=self.marginal.project(clique))
+        if clique == self.clique:
+            return self
+        axes = [self.clique.index(name) for name in clique]
+        allowed = None if self.allowed is None else self.allowed.transpose(axes)
+        return replace(self, marginal=self.marginal.project(clique), allowed=allowed)
 
 
 class Projectable(Protocol):

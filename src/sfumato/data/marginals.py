@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
 from sfumato.errors import SchemaError
@@ -15,11 +16,13 @@ class Marginals:
     """Tables over cliques of one domain, axes in its order. A question is answered from the smallest that contains it.
 
     `scales`, if known, are the standard deviations of the noise that was added to the cells of each table.
+    `constraints`, if there are any, say which cells over columns of the domain may hold rows.
     """
 
     domain: Domain
     tables: tuple[Marginal, ...]
     scales: tuple[float, ...] = ()
+    constraints: Constraints | None = None
 
     def __post_init__(self) -> None:
         if self.scales and len(self.scales) != len(self.tables):
@@ -48,7 +51,8 @@ class Marginals:
         inside = [set(table.clique) <= set(part.names) for table in self.tables]
         tables = tuple(table for table, kept in zip(self.tables, inside, strict=True) if kept)
         scales = tuple(scale for scale, kept in zip(self.scales, inside, strict=bool(self.scales)) if kept)
-        return Marginals(part, tables, scales)
+        constraints = None if self.constraints is None else self.constraints.within(part.names)
+        return Marginals(part, tables, scales, constraints)
 
     def project(self, names: Iterable[str]) -> Marginal:
         """The marginal over `names`; an error if no table contains all of them."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.coding import Coding, Merge
 from sfumato.data.domain import Domain
-from sfumato.data.marginal import Measurement
+from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.records import Codes, Records, code_type
 from sfumato.errors import SchemaError
 
@@ -73,7 +73,11 @@ class Recoding:
     def merge(self, measurement: Measurement) -> Measurement:
         """The measurement of the same columns in coarse codes; cells that absorb others keep the stated variance."""
         coding = Coding(self.fine).then(self.step)
-        return Measurement(coding.apply(measurement.marginal), measurement.variance, coding, measurement.event)
+        table = Measurement(coding.apply(measurement.marginal), measurement.variance, coding, measurement.event)
+        if measurement.allowed is None:
+            return table
+        cells = coding.apply(Marginal(measurement.domain, measurement.allowed.astype(np.int64)))
+        return table.knowing(cells.counts > 0)
 
     def coarsen(self, name: str, level: NDArray[np.int64]) -> NDArray[np.int64]:
         """A coarser version of a column, from its codes to its merged codes: that of the heaviest part of each."""

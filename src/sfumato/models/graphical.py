@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.data.constraints import Constraint
 from sfumato.data.marginal import Marginal
 from sfumato.models.junction_tree import JunctionTree
 from sfumato.models.tree_model import Array, Messages, Part, TreeModel, ratio
@@ -31,15 +32,22 @@ class _Target:
 
 
 def fit(
-    tree: JunctionTree, tables: Sequence[Marginal], tolerance: float = TOLERANCE, most_sweeps: int = SWEEPS
+    tree: JunctionTree,
+    tables: Sequence[Marginal],
+    constraints: Sequence[Constraint] = (),
+    tolerance: float = TOLERANCE,
+    most_sweeps: int = SWEEPS,
 ) -> TreeModel:
     """The distribution of highest entropy with the given tables, by iterative proportional fitting on the tree.
 
     A sweep walks around the whole tree and meets the tables of each clique as it comes by; a message goes along with
     every step (Jiroušek and Přeučil, 1995), so that the sweep costs two messages an edge, and fitting meets the same
     distributions as it would on the whole joint. Where the tables are the cliques of the tree, one sweep is exact.
+
+    Cells that `constraints` do not allow start at 0. Fitting multiplies, so they stay there; a clique of the tree must
+    hold each constraint.
     """
-    work = Messages(tree, TreeModel.uniform(tree).tables)
+    work = Messages(tree, _start(tree, constraints).tables)
     targets = _assign(tree, tables)
     steps = list(walk(tree))
     gaps: list[float] = []
@@ -53,6 +61,26 @@ def fit(
                 work.tell_parent(place)
         gaps.append(gap)
     work.tables[0] /= work.tables[0].sum()
+    work.distribute()
+    return TreeModel(tree, tuple(work.tables))
+
+
+def _start(tree: JunctionTree, constraints: Sequence[Constraint]) -> TreeModel:
+    """Equal probability for every row that constraints allow; for every row, if they allow none."""
+    uniform = TreeModel.uniform(tree)
+    if not constraints:
+        return uniform
+    work = Messages(tree, uniform.tables)
+    for one in constraints:
+        names = tree.domain.canonical(one.clique)
+        allowed = one.allowed.transpose([one.clique.index(name) for name in names]).astype(np.float64)
+        place = next(place for place, clique in enumerate(tree.cliques) if set(names) <= set(clique))
+        Part.of(tree.domain, tree.cliques[place], names).scale(work.tables[place], allowed.ravel())
+    work.collect()
+    total = work.tables[0].sum()
+    if not total > 0:
+        return uniform
+    work.tables[0] /= total
     work.distribute()
     return TreeModel(tree, tuple(work.tables))
 

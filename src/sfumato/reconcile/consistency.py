@@ -19,6 +19,9 @@ from sfumato.models.nonnegative import norm_sub
 
 Array = NDArray[np.float64]
 
+KNOWN = 1e-12
+"""Noisy cells that a cell counts as having, where it is known to be empty."""
+
 
 @dataclass(frozen=True)
 class ConsistentNormSub:
@@ -46,32 +49,39 @@ class ConsistentNormSub:
         total = overlaps.total(tables)
         overlaps.agree(tables)
         settled = overlaps.settled()
+        allowed = [one.allowed for one in measurements]
         for _ in range(self.passes):
-            tables = [norm_sub(table, total) for table in tables]
+            tables = [norm_sub(table, total, cells) for table, cells in zip(tables, allowed, strict=True)]
             if overlaps.disagreement(tables) <= self.tolerance * max(total, 1.0):
                 break
             settled.agree(tables)
         else:
-            tables = [norm_sub(table, total) for table in tables]
+            tables = [norm_sub(table, total, cells) for table, cells in zip(tables, allowed, strict=True)]
         agreed = tuple(Marginal(one.domain, table) for one, table in zip(measurements, tables, strict=True))
         return Marginals(domain, agreed, tuple(sqrt(one.variance) for one in measurements))
 
 
 @dataclass(frozen=True)
 class _Shared:
-    """One set of shared columns: which tables contain it, over which axes to sum them, and how much each is trusted."""
+    """One set of shared columns: which tables contain it, over which axes to sum them, and how much each is trusted.
+
+    `spread[i]` is, for each cell of table i, the part of a correction of its shared cell that it takes: 0 for cells
+    that hold no rows, an equal part for the others. `weights[i]` is the trust in the table in each shared cell.
+    """
 
     members: tuple[int, ...]
     summed: tuple[tuple[int, ...], ...]
-    copies: tuple[int, ...]
-    weights: tuple[float, ...]
+    spread: tuple[Array, ...]
+    weights: tuple[Array, ...]
 
     def settled(self) -> _Shared:
         """The same set; if one of the tables is over just these columns, all weight is on it."""
-        if 1 not in self.copies:
+        if () not in self.summed:
             return self
-        leader = self.copies.index(1)
-        return replace(self, weights=tuple(float(place == leader) for place in range(len(self.members))))
+        leader = self.summed.index(())
+        return replace(
+            self, weights=tuple(np.full_like(one, place == leader) for place, one in enumerate(self.weights))
+        )
 
 
 @dataclass(frozen=True)
@@ -79,8 +89,9 @@ class Overlaps:
     """All shared column sets of a list of tables, smallest first, so that a later set never disturbs an earlier one.
 
     The sets are all intersections of tables' column sets (closed under intersection). For a set A, table i with C_i
-    cells for each cell of A and noise variance v_i estimates a cell of A with variance C_i v_i; the estimates are
-    averaged with inverse-variance weights, and each table spreads its correction evenly over its C_i cells.
+    noisy cells for a cell of A and noise variance v_i estimates that cell of A with variance C_i v_i; the estimates are
+    averaged with inverse-variance weights, and each table spreads its correction evenly over its C_i cells. Cells that
+    are known to hold no rows have no noise and get no correction.
     """
 
     shared: tuple[_Shared, ...]
@@ -122,8 +133,8 @@ class Overlaps:
             sums = [tables[i].sum(axis=axes, keepdims=True) for i, axes in zip(part.members, part.summed, strict=True)]
             if len(part.members) > 1:
                 estimate = _estimate(part, [one.reshape(_squeezed(one)) for one in sums])
-                for index, one, copies in zip(part.members, sums, part.copies, strict=True):
-                    tables[index] = tables[index] + (estimate.reshape(one.shape) - one) / copies
+                for index, one, spread in zip(part.members, sums, part.spread, strict=True):
+                    tables[index] = tables[index] + (estimate.reshape(one.shape) - one) * spread
 
     def disagreement(self, tables: Sequence[Array]) -> float:
         """The largest difference between two tables in a cell that they share."""
@@ -136,14 +147,17 @@ class Overlaps:
 
 
 def _shared(names: frozenset[str], members: tuple[int, ...], measurements: Sequence[Measurement]) -> _Shared:
-    summed, copies, precision = [], [], []
+    summed, spread, precision = [], [], []
     for index in members:
-        domain = measurements[index].domain
-        summed.append(tuple(axis for axis, name in enumerate(domain.names) if name not in names))
-        copies.append(domain.cells() // domain.cells(tuple(names)))
-        precision.append(1 / (measurements[index].variance * copies[-1]))
-    weights = tuple(value / sum(precision) for value in precision)
-    return _Shared(members, tuple(summed), tuple(copies), weights)
+        one = measurements[index]
+        summed.append(tuple(axis for axis, name in enumerate(one.domain.names) if name not in names))
+        copies = one.noisy_cells.sum(axis=summed[-1], keepdims=True)
+        spread.append(one.noisy_cells / np.maximum(copies, 1))
+        # A shared cell that a table knows to be empty is known well; the table is then trusted above all others.
+        exact = 1 / (one.variance * np.where(copies > 0, copies, KNOWN))
+        precision.append(exact.reshape(_squeezed(exact)))
+    whole = sum(precision, np.zeros(()))
+    return _Shared(members, tuple(summed), tuple(spread), tuple(value / whole for value in precision))
 
 
 def _squeezed(array: Array) -> tuple[int, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.recoding import Recoding
@@ -26,7 +26,7 @@ def pooled(recoding: Recoding, fine: Sequence[Measurement], measured: Sequence[M
         fine: tables over the codes before merging.
         measured: tables over merged codes.
     """
-    variances = [one.variance * _merged_cells(recoding, one) for one in fine]
+    variances = [one.variance * _noisy_cells(recoding, one) for one in fine]
     variances += [np.full(one.domain.shape, one.variance) for one in measured]
     groups: dict[Clique, list[tuple[Measurement, Array]]] = {}
     for one, variance in zip([*map(recoding.merge, fine), *measured], variances, strict=True):
@@ -34,13 +34,15 @@ def pooled(recoding: Recoding, fine: Sequence[Measurement], measured: Sequence[M
     return tuple(group[0][0] if len(group) == 1 else _mean(group) for group in groups.values())
 
 
-def _merged_cells(recoding: Recoding, measurement: Measurement) -> Array:
-    """How many cells of a table become each cell of it over merged codes."""
-    mergings = [recoding.mergings[recoding.fine.index(name)] for name in measurement.clique]
-    return reduce(np.multiply.outer, (np.bincount(one.to).astype(np.float64) for one in mergings), np.ones(()))
+def _noisy_cells(recoding: Recoding, measurement: Measurement) -> Array:
+    """How many noisy cells of a table become each cell of it over merged codes; at least one."""
+    cells = Marginal(measurement.domain, measurement.noisy_cells.astype(np.float64))
+    merged = Coding(recoding.fine, (recoding.step,)).apply(cells)
+    return np.maximum(np.asarray(merged.counts, dtype=np.float64), 1.0)
 
 
 def _mean(group: Sequence[tuple[Measurement, Array]]) -> Measurement:
     precision = sum((1 / variance for _, variance in group), np.zeros(()))
     total = sum((one.marginal.counts / variance for one, variance in group), np.zeros(()))
-    return Measurement(Marginal(group[0][0].domain, total / precision), float((1 / precision).max()))
+    first = group[0][0]
+    return Measurement(Marginal(first.domain, total / precision), float((1 / precision).max()), allowed=first.allowed)

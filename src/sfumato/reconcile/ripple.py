@@ -50,7 +50,10 @@ class ConsistentRipple:
         scales = tuple(sqrt(one.variance) for one in measurements)
         for _ in range(self.passes):
             overlaps.agree(tables)
-            tables = [ripple(table, self.theta * scale) for table, scale in zip(tables, scales, strict=True)]
+            tables = [
+                ripple(table, self.theta * scale) * one.noisy_cells
+                for table, scale, one in zip(tables, scales, measurements, strict=True)
+            ]
         overlaps.agree(tables)
         agreed = tuple(Marginal(one.domain, table) for one, table in zip(measurements, tables, strict=True))
         return Marginals(domain, agreed, scales)

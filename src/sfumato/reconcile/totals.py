@@ -15,15 +15,16 @@ from sfumato.data.marginal import Marginal, Measurement
 
 
 def common_total(measurements: Sequence[Measurement]) -> tuple[Measurement, ...]:
-    """The same tables with one total, their mean weighed by precision; what is changed is spread evenly over cells."""
+    """The same tables with one total, their mean weighed by precision; changes are spread evenly over noisy cells."""
     if not measurements:
         return ()
-    precisions = np.array([1 / (one.variance * one.domain.cells()) for one in measurements])
+    precisions = np.array([1 / (one.variance * np.count_nonzero(one.noisy_cells)) for one in measurements])
     totals = np.array([one.marginal.total for one in measurements], dtype=np.float64)
     total = float(precisions @ totals / precisions.sum())
-    return tuple(replace(one, marginal=_with_total(one.marginal, total)) for one in measurements)
+    return tuple(replace(one, marginal=_with_total(one, total)) for one in measurements)
 
 
-def _with_total(marginal: Marginal, total: float) -> Marginal:
-    counts = np.asarray(marginal.counts, dtype=np.float64)
-    return Marginal(marginal.domain, counts + (total - counts.sum()) / counts.size)
+def _with_total(measurement: Measurement, total: float) -> Marginal:
+    counts = np.asarray(measurement.marginal.counts, dtype=np.float64)
+    noisy = measurement.noisy_cells
+    return Marginal(measurement.domain, counts + noisy * ((total - counts.sum()) / np.count_nonzero(noisy)))

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import tables
+from sfumato.data.coding import Coding, Levels
 from sfumato.data.records import Records
 from sfumato.data.selection import Apart
 from sfumato.errors import DataError, MethodError, ReleaseError
@@ -30,7 +31,7 @@ from sfumato.schema.conditions import allowed_codes
 from sfumato.schema.schema import Schema
 from sfumato.synthesize.conditional import conditioned
 from sfumato.synthesize.joining import joined
-from sfumato.synthesize.repair import Repaired, repaired
+from sfumato.synthesize.repair import Repaired, repaired, split_again
 from sfumato.text import html_line as escape
 
 FORMAT = 2
@@ -115,7 +116,10 @@ class Release:
 
         Whatever the synthesizer is, rows that break a rule are drawn again in part: `repaired` comes last.
         """
-        model = self.model
+        ruled, model = Ruled(self.schema), self.model
+        if self.schema.rules:
+            coding = Coding(model.recoding.fine, (model.recoding.step, Levels(model.selection.levels)))
+            model = replace(model, marginals=replace(model.marginals, constraints=ruled.constraints.through(coding)))
         # Methods that fit rows to tables need enough rows to fit; a small sample is drawn from a larger fit.
         fitted_rows = max(rows, min(self.rows, ENOUGH_ROWS))
         synthesize = self.recipe.synthesize
@@ -123,8 +127,7 @@ class Release:
             fitted = synthesize.sample_given(model.marginals, model.selection, rows, rng, likely)
         else:
             fitted = joined(synthesize, model.marginals, model.selection, fitted_rows, rng)
-        ruled = Ruled(self.schema)
-        fine = model.recoding.decode(fitted, rng)
+        fine = split_again(fitted, lambda some: model.recoding.decode(some, rng), ruled.checks)
         obeying = repaired(fine, ruled.checks, ruled.example, rng)
         return replace(obeying, records=Attributes(self.schema).decode(obeying.records))
 

@@ -33,7 +33,7 @@ from sfumato.data.selection import Selection
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.intake.attributes import Attributes
 from sfumato.intake.labels import attribute_labels
-from sfumato.pipeline import Model, model_domain
+from sfumato.pipeline import Model, model_domain, with_known_zeros
 from sfumato.schema.schema import Schema
 
 
@@ -104,7 +104,7 @@ def read_model(folder: Path, schema: Schema) -> Model:
             read_measurement(folder / "marginals", entry, codings[entry["coding"]], entry["event"])
             for entry in index["tables"]
         )
-        return Model(recoding, selection, measurements, marginals)
+        return Model(recoding, selection, with_known_zeros(measurements, schema), marginals)
 
 
 @contextmanager

@@ -12,16 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import kernels
-from sfumato.data.domain import Clique
+from sfumato.data.constraints import Constraint
+from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Selection
 from sfumato.models.rounding import draw_given, round_counts
 from sfumato.synthesize.appending import Append, peel
+from sfumato.synthesize.repair import broken, repaired
 from sfumato.synthesize.start import Table, Target, independent_columns
 
 Array = NDArray[np.float64]
 
+FULL = 1e6
+"""Rows too many that a forbidden cell counts as having."""
 
 DECAYS: dict[str, Callable[[int], float]] = {
     "step": lambda sweep: float(0.84 ** (sweep // 3)),
@@ -56,7 +60,9 @@ class GradualUpdate:
         fitted, appended = peel(marginals.cliques)
         index = {name: position for position, name in enumerate(domain.names)}
         table = independent_columns(marginals, rows, rng)
+        zeros = () if marginals.constraints is None else marginals.constraints.items
         if rows:
+            _obey(table, domain, zeros, rng)
             for component in nx.connected_components(nx.Graph([pair for c in fitted for pair in pairwise(c)])):
                 cliques = [clique for clique in fitted if clique[0] in component]
                 self._fit(table, sorted(index[name] for name in component), cliques, marginals, rng)
@@ -76,16 +82,44 @@ class GradualUpdate:
         names = [marginals.domain.names[position] for position in positions]
         part = np.ascontiguousarray(table[positions])
         targets = [Target.of(marginals.project(clique), names, part.shape[1]) for clique in cliques]
+        zeros = [] if marginals.constraints is None else marginals.constraints.within(names).items
+        barriers = [Barrier.of(one, names) for one in zeros]
         errors = np.full(len(targets), np.inf)
         for sweep in range(self.sweeps):
             alpha = self.alpha * DECAYS[self.decay](sweep)
             for number in np.argsort(-errors, kind="stable"):
-                errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng)
-        swap(part, targets, self.swaps * part.shape[1], rng)
+                errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng, barriers)
+        swap(part, targets, self.swaps * part.shape[1], rng, barriers)
         table[positions] = part[:, rng.permutation(part.shape[1])]
 
 
-def update(table: Table, target: Target, alpha: float, replacing: bool, rng: np.random.Generator) -> float:
+@dataclass(frozen=True, eq=False)
+class Barrier:
+    """Cells that rows may not enter: their columns in the fitted part, their sizes, and which they are."""
+
+    columns: list[int]
+    sizes: list[int]
+    forbidden: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, constraint: Constraint, names: Sequence[str]) -> Barrier:
+        """The barrier of a constraint."""
+        columns = [names.index(name) for name in constraint.clique]
+        return cls(columns, list(constraint.allowed.shape), ~constraint.allowed.ravel())
+
+    def crossed(self, table: Table) -> NDArray[np.bool_]:
+        """Which rows lie in forbidden cells."""
+        return self.forbidden[kernels.locate(table, self.columns, self.sizes)[0]]
+
+
+def update(
+    table: Table,
+    target: Target,
+    alpha: float,
+    replacing: bool,
+    rng: np.random.Generator,
+    barriers: Sequence[Barrier] = (),
+) -> float:
     """Move rows of `table` towards one target and return how far it was before, in rows.
 
     Args:
@@ -95,7 +129,10 @@ def update(table: Table, target: Target, alpha: float, replacing: bool, rng: np.
         replacing: half of the rows that enter a cell keep their other columns; otherwise all become copies of rows that
             are in the cell already. Empty cells have nothing to copy and are always filled by replacing.
         rng: randomness of the synthesis, not of the noise.
+        barriers: a row that would enter a forbidden cell stays as it was.
     """
+    touched = [one for one in barriers if set(one.columns) & set(target.columns)]
+    before, crossed = (table.copy(), [one.crossed(table) for one in touched]) if touched else (table, [])
     cell, counts = kernels.locate(table, target.columns, target.sizes)
     error = float(np.abs(target.wanted - counts).sum())
     leave, enter = moves(counts, target.wanted, alpha, rng)
@@ -103,20 +140,41 @@ def update(table: Table, target: Target, alpha: float, replacing: bool, rng: np.
     if replacing:
         duplicate = duplicate // 2 + (duplicate % 2) * (rng.random(len(duplicate)) < 0.5)
     kernels.move(table, target.columns, target.sizes, cell, counts, leave, enter - duplicate, duplicate, rng)
+    for one, already in zip(touched, crossed, strict=True):
+        entered = one.crossed(table) & ~already
+        table[:, entered] = before[:, entered]
     return error
 
 
-def swap(table: Table, targets: Sequence[Target], proposals: int, rng: np.random.Generator) -> None:
-    """Try random swaps of one value between two rows; keep those that lower the squared errors of all targets."""
+def swap(
+    table: Table,
+    targets: Sequence[Target],
+    proposals: int,
+    rng: np.random.Generator,
+    barriers: Sequence[Barrier] = (),
+) -> None:
+    """Try random swaps of one value between two rows; keep those that lower the squared errors of all targets.
+
+    Forbidden cells count as far too full: no swap that brings a row into one is kept.
+    """
     excess = [kernels.locate(table, target.columns, target.sizes)[1] - target.wanted for target in targets]
+    excess += [np.where(one.forbidden, FULL, 0.0) for one in barriers]
     kernels.swap(
         table,
-        [target.columns for target in targets],
-        [target.sizes for target in targets],
+        [*(one.columns for one in targets), *(one.columns for one in barriers)],
+        [*(one.sizes for one in targets), *(one.sizes for one in barriers)],
         np.concatenate(excess).astype(np.float32),
         proposals,
         rng,
     )
+
+
+def _obey(table: Table, domain: Domain, zeros: Sequence[Constraint], rng: np.random.Generator) -> None:
+    """Start with rows that break no constraint, where some do not already."""
+    records = Records(domain, list(table))
+    bad = broken(records, zeros)
+    if bad.any() and not bad.all():
+        table[:] = np.array(repaired(records, zeros, lambda: None, rng).records.columns)
 
 
 def moves(

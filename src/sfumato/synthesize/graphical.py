@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.data.constraints import Constraint
 from sfumato.data.domain import Domain
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
@@ -46,4 +47,13 @@ class Graphical:
         for name in marginals.domain.names:
             marginals.project((name,))
         tree = junction_tree.check(marginals.domain, marginals.cliques, self.limit)
-        return fit(tree, [marginals.project(clique) for clique in maximal(marginals.cliques)])
+        zeros = () if marginals.constraints is None else marginals.constraints.items
+        kept: list[Constraint] = []
+        for one in sorted(zeros, key=lambda one: one.allowed.size):
+            larger = junction_tree.junction_tree(
+                marginals.domain, [*marginals.cliques, *(each.clique for each in kept), one.clique]
+            )
+            if larger.cells <= self.limit:  # a rule that would make the model too large is left to the last redraw
+                kept.append(one)
+                tree = larger
+        return fit(tree, [marginals.project(clique) for clique in maximal(marginals.cliques)], kept)

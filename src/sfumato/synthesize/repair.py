@@ -26,6 +26,10 @@ PASSES = 2
 """How often every attribute of a broken rule is drawn again by itself, before several are together."""
 
 
+SPLITS = 40
+"""How often a row of merged codes that breaks a rule is split again."""
+
+
 class Check(Protocol):
     """A demand on the codes of a few attributes."""
 
@@ -45,6 +49,26 @@ class Repaired:
 
     records: Records
     repairs: int
+
+
+def split_again(fitted: Records, split: Callable[[Records], Records], checks: Sequence[Check]) -> Records:
+    """Rows in fine codes, of rows in merged codes: those that break a check are split again, by themselves.
+
+    Where a merged code has parts that the other columns allow and parts that they do not, this is a draw from the
+    former: a rejection. Rows that never get there are left to `repaired`.
+    """
+    fine = split(fitted)
+    bad = np.flatnonzero(broken(fine, checks)) if fitted.domain != fine.domain else np.zeros(0, np.int64)
+    columns = {name: fine[name].copy() for name in fine.domain}
+    for _ in range(SPLITS):
+        if not len(bad):
+            break
+        again = split(fitted.take(bad))
+        good = ~broken(again, checks)
+        for name, codes in columns.items():
+            codes[bad[good]] = again[name][good]
+        bad = bad[~good]
+    return Records(fine.domain, columns.values())
 
 
 def repaired(
