@@ -142,7 +142,6 @@ def synthesize(
     epsilon: float | str,
     paillier: int | None = None,
     seed: int | None = None,
-    accept_observed_domain: bool = False,
 ) -> tuple[pa.Table, FaithfulOutcome]:
     """Run the paper's DP-SUBN on tables of many parties; a synthetic table, and an outcome whose report must be read.
 
@@ -152,9 +151,8 @@ def synthesize(
         epsilon: the budget, as the paper counts it.
         paillier: bits of a real Paillier key, 2048 or more; None adds in the clear.
         seed: of the synthesis.
-        accept_observed_domain: say that the parts of the schema which were taken from the data may be public.
     """
-    check_observed(schema, accept_observed_domain)
+    check_observed(schema)
     budget = PureDP(epsilon)
     engines = [open_engine(part, schema, SystemEntropy()) for part in parts]
     outcome = dp_subn(engines, schema, budget, paillier=paillier)

@@ -27,7 +27,6 @@ def independent(
     epsilon: float | str,
     delta: float | str | None = None,
     method: str = "privbayes",
-    accept_observed_domain: bool = False,
 ) -> tuple[Release, ...]:
     """One release for each party's table, each with the whole budget: no row is in two tables.
 
@@ -37,13 +36,12 @@ def independent(
         epsilon: the budget of each party.
         delta: the probability with which epsilon may fail, for methods that need one.
         method: the name of a recipe.
-        accept_observed_domain: say that the parts of the schema which were taken from the data may be public.
     """
     if not parties:
         raise DataError("no party's table was given; give at least one")
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     make = partial(fit, schema=schema, epsilon=epsilon, delta=delta, method=method)
-    return tuple(make(table, accept_observed_domain=accept_observed_domain) for table in parties)
+    return tuple(make(table) for table in parties)
 
 
 def appended(releases: Sequence[Release], seed: int | None = None) -> pa.Table:

@@ -14,6 +14,7 @@ from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.opening import open_local, open_party
 from sfumato.recipes import DEFAULT
 from sfumato.release import Release
+from sfumato.schema.acceptance import copied_lists
 from sfumato.schema.schema import Schema
 
 
@@ -26,7 +27,6 @@ def fit(
     method: str | Recipe = DEFAULT,
     views: str | Path | None = None,
     synthesizer: str | None = None,
-    accept_observed_domain: bool = False,
     progress: Progress = lambda stage: None,
 ) -> Release:
     """Spend a privacy budget on a table and return a release, which holds no private rows.
@@ -39,12 +39,11 @@ def fit(
         method: the name of a recipe, as `sfumato methods` lists them, or a recipe of your own.
         views: a JSON file of the views to measure, with weights, instead of those that the method would choose.
         synthesizer: what makes rows from the tables, if not the method's own part; it can be changed later for free.
-        accept_observed_domain: say that the parts of the schema which were taken from the data may be public.
         progress: called with the name of each stage as it starts.
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     recipe = recipe_of(method, views, synthesizer)
-    return run_job(Job(schema, recipe, budget_of(epsilon, delta), accept_observed_domain), data, progress)
+    return run_job(Job(schema, recipe, budget_of(epsilon, delta)), data, progress)
 
 
 def run_job(job: Job, data: Any, progress: Progress = lambda stage: None) -> Release:
@@ -62,8 +61,7 @@ def open_ledger(job: Job) -> Ledger:
     """The ledger of a run, with what is known before the first question."""
     ledger = Ledger(job.opened, str(Neighbours.of(job.schema)), job.schema.observed)
     note_schema(ledger, job.schema)
-    for name in job.schema.observed:
-        ledger.note(f"domain of column {name!r} was observed in the data", "a person accepted it as public")
+    _note_acceptance(ledger, job.schema)
     return ledger
 
 
@@ -74,6 +72,20 @@ def note_schema(ledger: Ledger, schema: Schema) -> None:
         ledger.note(
             "a value that breaks the schema would have stopped the run",
             "not covered by the guarantee: that there is a release says that no row did; see on_bad_value",
+        )
+
+
+def _note_acceptance(ledger: Ledger, schema: Schema) -> None:
+    """Which domains no noise covers, who said that they may be public, and why."""
+    for one in schema.accept_observed:
+        for name in one.columns:
+            ledger.note(
+                f"domain of column {name!r} was observed in the data", f"accepted as public by {one.by}: {one.reason}"
+            )
+    if copied_lists(schema.columns, 0):
+        ledger.note(
+            "a list of observed categories half as long as the table would have stopped the run",
+            "not covered by the guarantee: it counts rows, where a domain was read from them anyway",
         )
 
 

@@ -27,18 +27,16 @@ class Job:
         schema: the public schema.
         recipe: the method, part by part.
         budget: what was agreed on.
-        accept_observed_domain: whether a person said that the domains which were read from the data may be public.
     """
 
     schema: Schema
     recipe: Recipe
     budget: Budget
-    accept_observed_domain: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recipe", for_budget(self.recipe, self.budget))
         check_budget(self.recipe, self.budget)
-        check_observed(self.schema, self.accept_observed_domain)
+        check_observed(self.schema)
         learn = self.recipe.learn
         if isinstance(learn, Once) and isinstance(learn.select, GivenViews):
             learn.select.check(Attributes(self.schema).domain)
@@ -83,11 +81,12 @@ def check_budget(recipe: Recipe, budget: Budget) -> None:
         )
 
 
-def check_observed(schema: Schema, accepted: bool) -> None:
-    """Refuse a schema with domains that were read off the data, unless a person has accepted them."""
-    if schema.observed and not accepted:
+def check_observed(schema: Schema) -> None:
+    """Refuse a schema with domains that were read off the data, unless a person has accepted each of them by name."""
+    if schema.unaccepted:
         raise SchemaError(
-            f"the domain of {', '.join(schema.observed)} was observed in the data, which can reveal persons; confirm "
-            "that it is public and change 'domain_from', or accept it with --accept-observed-domain "
-            "(accept_observed_domain=True)"
+            f"the domain of {', '.join(schema.unaccepted)} was observed in the data, which can reveal persons. For "
+            "each column: declare what is publicly known and change 'domain_from'; or put it into 'ignore'; or accept "
+            "it by name, with your name and a reason (--accept-observed COLUMN --accepted-by NAME --reason TEXT, or "
+            "the key 'accept_observed' of the schema)"
         )

@@ -152,6 +152,12 @@ def test_methods_lists_privsyn():
     assert "privsyn" in json.loads(sfumato("methods", "--json").stdout)
 
 
+def accepting(*columns):
+    """The options that accept observed domains."""
+    names = [text for name in columns for text in ("--accept-observed", name)]
+    return [*names, "--accepted-by", "A. Steward", "--reason", "it is in the codebook"]
+
+
 def test_schema_check_and_draft(clinic):
     assert sfumato("schema", "check", clinic / "clinic.csv", "--schema", clinic / "clinic.schema.json").exit_code == 0
     draft = sfumato("schema", "draft", clinic / "clinic.csv", "--out", clinic / "draft.json")
@@ -159,8 +165,9 @@ def test_schema_check_and_draft(clinic):
     assert "taken from the data" in draft.stderr
     drafted = json.loads((clinic / "draft.json").read_text())
     assert all(column["domain_from"].startswith("observed") for column in drafted["columns"])
-    refused(synthesize(clinic, schema="draft.json"), clinic, "observed in the data", "--accept-observed-domain")
-    accepted = synthesize(clinic, "--accept-observed-domain", schema="draft.json")
+    names = [column["name"] for column in drafted["columns"]]
+    refused(synthesize(clinic, schema="draft.json"), clinic, "observed in the data", "--accept-observed")
+    accepted = synthesize(clinic, *accepting(*names), schema="draft.json")
     assert accepted.exit_code == 0, accepted.output
     description = json.loads((clinic / "release" / "release.json").read_text())
     assert description["observed_domains_accepted"] == ["age", "sex", "smoker", "bmi", "seen"]

@@ -193,7 +193,7 @@ class TestObserved:
         table = pa.table({"x": ["1", "2"]})
         with pytest.raises(SchemaError, match="domain of x was observed"):
             sfumato.fit(table, schema, epsilon=1, method="dpview")
-        release = sfumato.fit(table, schema, epsilon=1, method="dpview", accept_observed_domain=True)
+        release = sfumato.fit(table, schema.accepting(["x"], "me", "known"), epsilon=1, method="dpview")
         assert "except that the domain of x was read from the data" in release.ledger.sentence()
         assert release.schema.to_dict()["columns"][0]["domain_from"] == "observed"
 

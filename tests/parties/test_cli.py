@@ -56,6 +56,7 @@ def test_a_consortium_agrees_on_the_command_line(folder):
 def test_domains_that_were_observed_are_shown_before_every_signature(folder):
     schema = json.loads(json.dumps(SCHEMA))
     schema["columns"][2]["domain_from"] = "observed"
+    schema["accept_observed"] = [{"columns": ["ward"], "by": "A. Curator", "reason": "wards are on the web site"}]
     (folder / "schema.json").write_text(json.dumps(schema))
     members = (*NAMES, CURATOR)
     keys = {name: sfumato("consortium", "key", folder / f"{name}.key").output.strip() for name in members}
@@ -78,6 +79,7 @@ def test_domains_that_were_observed_are_shown_before_every_signature(folder):
 def test_an_operator_is_told_which_domains_no_noise_covers(folder):
     schema = json.loads(json.dumps(SCHEMA))
     schema["columns"][2]["domain_from"] = "observed"
+    schema["accept_observed"] = [{"columns": ["ward"], "by": "A. Curator", "reason": "wards are on the web site"}]
     study = Study(folder, schema_text=json.dumps(schema), accept_observed_domain=True)
     (folder / "schema.json").write_text(json.dumps(schema))
     ask = Ask(0, 0, CURATOR, "north", "learn", "[]", (Question(("ward",), Laplace(Fraction(8))),))

@@ -318,6 +318,7 @@ def test_a_method_that_no_federation_can_run_is_refused_before_anybody_signs(con
 def test_domains_that_were_observed_are_named_in_the_manifest_and_accepted_by_each_signature(tmp_path, signers):
     schema = json.loads(json.dumps(SCHEMA))
     schema["columns"][1]["domain_from"] = "observed"
+    schema["accept_observed"] = [{"columns": ["ill"], "by": "A. Curator", "reason": "two words"}]
     write_manifest(tmp_path, manifest_of(signers, schema_text=json.dumps(schema)))
     record = json.loads((tmp_path / "consortium.json").read_text())
     assert record["observed"] == ["ill"]

@@ -150,7 +150,7 @@ def test_expected_errors_are_those_of_the_noise(survey):
 def test_pure_privacy_is_also_told_as_a_change_of_belief(tmp_path):
     schema = Schema.parse({"name": "one", "columns": [{"name": "sex", "type": "boolean", "domain_from": "observed"}]})
     table = pa.table({"sex": [i % 3 == 0 for i in range(300)]})
-    release = fit(table, schema, epsilon="1", method="dpview", accept_observed_domain=True)
+    release = fit(table, schema.accepting(["sex"], "A. Steward", "two words"), epsilon="1", method="dpview")
     card = card_of(release.save(tmp_path / "release"))
     text = read(card_report(card)).text
     assert "at most 2.68 % afterwards" in text  # odds of 1 : 99 times e

@@ -336,8 +336,8 @@ def test_a_type_that_does_not_hold_the_column_is_refused(keys, message):
 def test_an_unknown_key_is_answered_with_those_of_its_type():
     assert refusal(one(type="boolean", trues=["1"])) == (
         "column 'x': key 'trues' is unknown; the keys of a boolean column are name, type, nullable, "
-        "null_values, on_bad_value, dtype, domain_from, note, binned_from, compress, joint_bins, derived, levels, "
-        "true_values, false_values"
+        "null_values, on_bad_value, dtype, domain_from, description, note, binned_from, compress, joint_bins, derived, "
+        "levels, true_values, false_values"
     )
 
 

@@ -10,7 +10,7 @@ import typer
 from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.files import check_new, write_new
 from sfumato.report.card import card_of, card_report
-from sfumato.report.page import PUBLISHABLE, html_name
+from sfumato.report.page import html_name
 
 
 @explained
@@ -26,4 +26,4 @@ def card(
     if as_json:
         print_json({"card": str(out_file), **found.to_dict()})
         return
-    out.print(f"{out_file} ({PUBLISHABLE.words}: {PUBLISHABLE.reason})")
+    out.print(f"{out_file} ({found.stamp.words}: {found.stamp.reason})")

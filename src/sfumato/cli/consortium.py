@@ -11,10 +11,16 @@ from rich.table import Table
 
 from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.errors import ProtocolError
-from sfumato.job import check_observed
 from sfumato.parties.certificates import DAYS, write_certificates
 from sfumato.parties.identity import Signer, check_public
-from sfumato.parties.manifest import Manifest, add_signature, read_manifest, signature_problems, write_manifest
+from sfumato.parties.manifest import (
+    Manifest,
+    add_signature,
+    check_consent,
+    read_manifest,
+    signature_problems,
+    write_manifest,
+)
 from sfumato.parties.messages import CURATOR
 from sfumato.parties.study import protected
 from sfumato.schema.schema import Schema
@@ -22,7 +28,7 @@ from sfumato.schema.schema import Schema
 FolderArgument = Annotated[Path, typer.Argument(help="The folder of the consortium.")]
 KeyOption = Annotated[Path, typer.Option("--key", help="The file of your private key.")]
 ObservedOption = Annotated[
-    bool, typer.Option("--accept-observed-domain", help="Treat domains that were read off data as public.")
+    bool, typer.Option("--accept-observed-domain", help="Agree that domains which were read off data are public.")
 ]
 
 
@@ -50,7 +56,7 @@ def init(
 ) -> None:
     """Write the manifest of a study (the curator does this), and sign it."""
     public = Schema.load(schema)
-    check_observed(public, accept_observed_domain)
+    check_consent(public, accept_observed_domain)
     signer = Signer.load(curator_key)
     manifest = Manifest(
         name=name,

@@ -32,10 +32,10 @@ def check(
         print_json({"fits": True, "codes": dict(domain.items()), "observed": list(public.observed)})
         return
     out.print(f"The table fits {schema}: {len(domain)} columns.")
-    if public.observed:
+    if public.unaccepted:
         out.print(
-            f"The domain of {', '.join(public.observed)} was observed in the data; "
-            "a run must accept it with --accept-observed-domain."
+            f"The domain of {', '.join(public.unaccepted)} was observed in the data; declare what is publicly known, "
+            "or accept it by name."
         )
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato.cli.console import JsonOption, explained, out, print_json, stages
-from sfumato.errors import DataError, ReleaseError
+from sfumato.cli.console import JsonOption, err, explained, out, print_json, stages
+from sfumato.errors import DataError, ReleaseError, SchemaError
 from sfumato.files import check_new
 from sfumato.fitting import run_job
 from sfumato.job import Job, recipe_of
@@ -39,10 +39,12 @@ def synthesize(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the drawing. Noise can never be seeded.")] = None,
     format: Annotated[str, typer.Option(help="csv or parquet.")] = "csv",
-    accept_observed_domain: Annotated[
-        bool,
-        typer.Option("--accept-observed-domain", help="Treat domains that were read off the data as public."),
-    ] = False,
+    accept_observed: Annotated[
+        list[str] | None,
+        typer.Option(help="A column whose domain was read off the data and may be public; once for each."),
+    ] = None,
+    accepted_by: Annotated[str | None, typer.Option(help="Who says so; it is published.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why the domains may be public; it is published.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a differentially private synthetic table from a private one."""
@@ -51,7 +53,7 @@ def synthesize(
     check_drawing(rows, seed, format)
     check_new(out_folder, "a release")
     recipe, budget = recipe_of(method, views, synthesizer), budget_of(epsilon, delta)
-    job = Job(Schema.load(schema), recipe, budget, accept_observed_domain)
+    job = Job(accepting(Schema.load(schema), accept_observed, accepted_by, reason), recipe, budget)
     with stages(STAGES) as show:
         release = run_job(job, data, show)
         show("synthesize")
@@ -63,9 +65,25 @@ def synthesize(
         return
     out.print(f"{report['folder']}: {report['rows']:,} synthetic rows by {release.method} in {report['seconds']} s")
     out.print(f"Guarantee: {report['guarantee']}.")
+    if release.schema.observed:
+        out.print(f"NOT FULLY PROTECTED: the domain of {', '.join(release.schema.observed)} was read from the data.")
     out.print(
         f"{report['noisy_tables']} noisy tables; the ledger has {report['events']} events: sfumato ledger {out_folder}"
     )
+    for warning in release.warnings:
+        err.print(f"warning: {warning}.", soft_wrap=True)
+
+
+def accepting(schema: Schema, columns: list[str] | None, by: str | None, reason: str | None) -> Schema:
+    """The schema with what a person accepted on the command line: columns, name and reason, or nothing."""
+    if not columns and by is None and reason is None:
+        return schema
+    if not (columns and by and reason):
+        raise SchemaError(
+            "an observed domain is accepted by column, name and reason; give --accept-observed COLUMN (once for each), "
+            "--accepted-by NAME and --reason TEXT together"
+        )
+    return schema.accepting(columns, by, reason)
 
 
 def check_drawing(rows: int | None, seed: int | None, format: str) -> None:
@@ -89,5 +107,6 @@ def summary(release: Release, folder: Path, rows: int | None, seconds: float) ->
         "noisy_tables": len(release.model.measurements),
         "events": len(release.ledger.entries),
         "observed_domains_accepted": list(release.schema.observed),
+        "warnings": list(release.warnings),
         "seconds": round(seconds, 2),
     }

@@ -88,7 +88,7 @@ def _check_names(names: Sequence[str], schema: Schema) -> None:
     if extra:
         raise DataError(
             f"the table has the columns {', '.join(extra)}, which the schema does not declare; "
-            "remove them, or add them to the schema"
+            "declare them in 'columns', or leave them out with 'ignore'"
         )
 
 

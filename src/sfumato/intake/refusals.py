@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from sfumato.errors import DataError
 from sfumato.intake.marks import MISSING, OUTSIDE, UNDECLARED, words_of
+from sfumato.schema.acceptance import copied_lists
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer
 from sfumato.schema.fields import decimal_of
+from sfumato.schema.schema import Schema
 from sfumato.schema.spelling import EXACT, is_plain, spelled_decimal
 from sfumato.tables.raw import is_number, type_name
 
@@ -59,6 +61,17 @@ def _place(column: Column, mark: int) -> str:
     if mark == OUTSIDE:
         return f"'outside': 'clip' or {rest}"
     return f"'nullable' or {rest}" if mark == MISSING else rest
+
+
+def check_lists(schema: Schema, rows: int) -> None:
+    """Refuse observed categories that are nearly a copy of the column. This counts rows; the ledger says so."""
+    copied = copied_lists(schema.columns, rows)
+    if copied:
+        raise DataError(
+            f"the categories of {', '.join(copied)} were observed in the data, and there is one for every row or two: "
+            "they are a copy of the column, and to publish them would publish its persons. Put the columns into "
+            "'ignore', or declare their codes from a codebook"
+        )
 
 
 def check_type(column: Column, kind: pa.DataType) -> None:

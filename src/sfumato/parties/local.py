@@ -180,10 +180,9 @@ def fit(
     method: str = "privsyn",
     colluding: int = 1,
     missing: int = 0,
-    accept_observed_domain: bool = False,
 ) -> tuple[Release, Outcome]:
     """Spend a budget on tables of many parties in one process; a release of their union, and what it cost each."""
-    job = Job(schema, recipe_of(method), budget_of(epsilon, delta), accept_observed_domain)
+    job = Job(schema, recipe_of(method), budget_of(epsilon, delta))
     check_method(job.recipe)
     holders = [open_party(part, schema) for part in parts]
     outcome = run(job, holders, colluding=colluding, missing=missing)

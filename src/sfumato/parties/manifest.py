@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ProtocolError
+from sfumato.errors import ProtocolError, SchemaError
 from sfumato.job import Job, check_observed, recipe_of
 from sfumato.parties.federation import check_method
 from sfumato.parties.identity import Signer, check_public, verified
@@ -100,8 +100,8 @@ class Manifest:
 
     @property
     def job(self) -> Job:
-        """The run that the members agreed on; whoever signs accepts the domains that were observed in data."""
-        return Job(self.schema, recipe_of(self.method), self.budget, accept_observed_domain=True)
+        """The run that the members agreed on."""
+        return Job(self.schema, recipe_of(self.method), self.budget)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -219,6 +219,16 @@ def read_manifest(folder: Path) -> Manifest:
     return Manifest.from_dict(record)
 
 
+def check_consent(schema: Schema, agreed: bool) -> None:
+    """Refuse domains that were observed in data, unless the schema says who accepted them and a signer agrees."""
+    check_observed(schema)
+    if schema.observed and not agreed:
+        raise SchemaError(
+            f"the domain of {', '.join(schema.observed)} was observed in the data, which can reveal persons; if you "
+            "agree that it may be public, as the schema says, give --accept-observed-domain"
+        )
+
+
 def add_signature(folder: Path, signer: Signer, *, accept_observed_domain: bool = False) -> str:
     """Sign the manifest of a folder and return the member's name.
 
@@ -227,7 +237,7 @@ def add_signature(folder: Path, signer: Signer, *, accept_observed_domain: bool 
     """
     manifest = read_manifest(folder)
     name = manifest.member(signer)
-    check_observed(manifest.schema, accept_observed_domain)
+    check_consent(manifest.schema, accept_observed_domain)
     record = {"member": name, "manifest_sha256": manifest.digest, "signature": manifest.sign(signer).hex()}
     (folder / "signatures").mkdir(exist_ok=True)
     (folder / "signatures" / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from sfumato.engines.memory import Memory
 from sfumato.engines.persons import kept_blocks
 from sfumato.errors import SfumatoError
 from sfumato.intake.intake import Intake, Rows
+from sfumato.intake.refusals import check_lists
 from sfumato.privacy.entropy import Entropy, SystemEntropy
 from sfumato.privacy.holder import LocalHolder
 from sfumato.privacy.ledger import Ledger
@@ -36,6 +37,7 @@ def open_engine(data: Any, schema: Schema, entropy: Entropy) -> Engine:
     intake = Intake(schema)
     try:
         rows = list(kept_blocks(_coded(data, schema, intake), schema.unit, entropy.words))
+        check_lists(schema, sum(map(len, rows)))
         return Memory(intake.domain, rows)
     except SfumatoError as problem:
         refusal = type(problem)(*problem.args)

@@ -27,6 +27,7 @@ from sfumato.pipeline import Conditional, Model, Recipe
 from sfumato.privacy.ledger import Statement
 from sfumato.recipes import PARTS
 from sfumato.release import answers, format1, storage
+from sfumato.release.expected import noise_warnings
 from sfumato.schema.conditions import allowed_codes
 from sfumato.schema.schema import Schema
 from sfumato.synthesize.conditional import conditioned
@@ -70,6 +71,11 @@ class Release:
     def rows(self) -> int:
         """The number of rows of the private table, as far as its noisy tables tell."""
         return self.model.marginals.rows
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before using it: which tables drowned in noise, from the noise and the noisy counts alone."""
+        return noise_warnings(self.model.measurements, self.ledger, self.rows)
 
     def sample(self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None) -> Any:
         """Draw a synthetic table: free, repeatable with a seed, of the kind that was given to `fit`.
@@ -225,7 +231,8 @@ class Release:
         return (
             f"<h4>{escape(self.schema.name)}, released by {escape(self.method)}</h4>"
             f"<p>{escape(self.ledger.sentence())}.</p>"
-            f"<p>{len(self.model.measurements)} noisy tables over {len(self.schema.columns)} columns, "
+            + "".join(f"<p><b>Warning:</b> {escape(warning)}.</p>" for warning in self.warnings)
+            + f"<p>{len(self.model.measurements)} noisy tables over {len(self.schema.columns)} columns, "
             f"about {self.rows:,} rows. <code>release.sample(rows, seed=…)</code> is free.</p>"
             f"<details><summary>Ledger ({self.ledger.budget.total.currency.value} spent by each question)</summary>"
             f"<table>{spent}</table></details>"

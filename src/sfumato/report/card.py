@@ -5,43 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import exp, sqrt
+from math import exp
 from pathlib import Path
 from typing import Any
 
-from sfumato.data.marginal import Measurement
 from sfumato.errors import ReleaseError
 from sfumato.exact import exact_number, printed_up
 from sfumato.intake.labels import labels
-from sfumato.privacy.events import Noisy
-from sfumato.privacy.ledger import Statement
 from sfumato.release import Release, storage
+from sfumato.release.expected import NoisyTable, expected_noise
 from sfumato.report import charts, spending
-from sfumato.report.page import PUBLISHABLE, beside, figure, page, paragraph, section, single, table, tiles
+from sfumato.report.page import (
+    PARTLY,
+    PUBLISHABLE,
+    Stamp,
+    beside,
+    figure,
+    page,
+    paragraph,
+    section,
+    single,
+    table,
+    tiles,
+)
 from sfumato.report.spending import Spending, spending_of
 from sfumato.report.svg import percent, short
 from sfumato.schema.columns import Boolean, Categorical, Column
 
 LISTED = 12
 """The most categories that are listed, and the most tables that are drawn."""
-
-
-@dataclass(frozen=True)
-class NoisyTable:
-    """A table of counts with noise.
-
-    Args:
-        columns: its columns.
-        cells: its cells.
-        deviation: the standard deviation of the noise in a cell, in rows.
-        share_of_rows: the expected sum of the noise in all cells, without sign and halved, as a share of the rows.
-            That is about the total variation distance from the exact table, before the tables are made to agree.
-    """
-
-    columns: tuple[str, ...]
-    cells: int
-    deviation: float
-    share_of_rows: float
 
 
 @dataclass(frozen=True)
@@ -69,12 +61,19 @@ class Card:
     tables: tuple[NoisyTable, ...]
     columns: tuple[ColumnCard, ...]
     observed: tuple[str, ...]
+    accepted: tuple[str, ...]
+    warnings: tuple[str, ...]
     parameters: dict[str, str]
     versions: dict[str, str]
 
+    @property
+    def stamp(self) -> Stamp:
+        """What the page says at its top: amber, where the guarantee leaves out what was read from the data."""
+        return PARTLY if self.observed else PUBLISHABLE
+
     def to_dict(self) -> dict[str, Any]:
         """These figures as JSON, with the stamp first."""
-        return {"stamp": f"{PUBLISHABLE.words}: {PUBLISHABLE.reason}", **asdict(self)}
+        return {"stamp": f"{self.stamp.words}: {self.stamp.reason}", **asdict(self)}
 
 
 def card_of(folder: Path) -> Card:
@@ -96,28 +95,14 @@ def card_of(folder: Path) -> Card:
         method=release.method,
         estimated_rows=release.rows,
         spending=spending_of(release.ledger),
-        tables=tuple(_noisy(one, release.ledger, release.rows) for one in release.model.measurements),
+        tables=expected_noise(release.model.measurements, release.ledger, release.rows),
         columns=tuple(map(_column, schema.columns)),
         observed=schema.observed,
+        accepted=tuple(f"{', '.join(one.columns)} by {one.by}: {one.reason}" for one in schema.accept_observed),
+        warnings=release.warnings,
         parameters=release.recipe.parameters(),
         versions=versions,
     )
-
-
-def _noisy(measurement: Measurement, ledger: Statement, rows: int) -> NoisyTable:
-    deviation = sqrt(measurement.variance)
-    cells = measurement.domain.cells()
-    share = cells * deviation * _mean_absolute(measurement, ledger) / (2 * max(rows, 1))
-    return NoisyTable(measurement.clique, cells, deviation, share)
-
-
-def _mean_absolute(measurement: Measurement, ledger: Statement) -> float:
-    """The mean of the noise without its sign, in standard deviations, as the event that paid for the table says."""
-    if measurement.event is not None and measurement.event < len(ledger.entries):
-        _, event = ledger.entries[measurement.event]
-        if isinstance(event, Noisy):
-            return event.noise.mean_absolute / sqrt(event.noise.variance)
-    return 1.0  # noise of an unknown kind: the mean is at most the standard deviation
 
 
 def _column(column: Column) -> ColumnCard:
@@ -133,7 +118,7 @@ def _column(column: Column) -> ColumnCard:
 
 def card_report(card: Card) -> str:
     """The whole HTML file."""
-    return page(PUBLISHABLE, f"Release card: {card.name}", _body(card))
+    return page(card.stamp, f"Release card: {card.name}", _body(card))
 
 
 def _body(card: Card) -> Iterator[str]:
@@ -141,6 +126,10 @@ def _body(card: Card) -> Iterator[str]:
     about += f" Source: {card.source}." if card.source else ""
     about += f" License: {card.license}." if card.license else ""
     yield paragraph(about, "lead")
+    if card.observed:
+        yield paragraph(_exception(card), "warning")
+    for warning in card.warnings:
+        yield paragraph(f"Warning: {warning}.", "warning")
     numbers = [(printed_up(exact_number(value)), name) for name, value in card.spending.guarantee.items() if value]
     yield tiles(
         [
@@ -155,7 +144,15 @@ def _body(card: Card) -> Iterator[str]:
     yield _errors(card)
     yield _ledger(card.spending)
     yield _method(card)
-    yield f"<footer>{PUBLISHABLE.words}: {PUBLISHABLE.reason}. Written by sfumato card.</footer>"
+    yield f"<footer>{card.stamp.words}: {card.stamp.reason}. Written by sfumato card.</footer>"
+
+
+def _exception(card: Card) -> str:
+    words = (
+        f"The guarantee does not cover the declared values of {', '.join(card.observed)}: they were observed in the "
+        "data and are published as they are. "
+    )
+    return words + (f"Accepted as public: {'; '.join(card.accepted)}." if card.accepted else "A person accepted them.")
 
 
 def _guarantee(card: Card) -> str:
@@ -175,14 +172,6 @@ def _guarantee(card: Card) -> str:
                 "In other words: whoever thought beforehand, with 1 chance in 100, that certain rows are in the "
                 "table, and knows all others in it, thinks so with at most "
                 f"{_at_most(odds / (1 + odds))} afterwards."
-            )
-        )
-    if card.observed:
-        parts.append(
-            paragraph(
-                f"The guarantee does not cover the declared values of {', '.join(card.observed)}: they were observed "
-                "in the data, and a person accepted them as public.",
-                "warning",
             )
         )
     return section("The guarantee", f"{spent.sentence}.", *parts)

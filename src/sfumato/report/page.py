@@ -30,6 +30,11 @@ INTERNAL = Stamp("internal", "INTERNAL, NOT PRIVATE", "computed from real rows: 
 PUBLISHABLE = Stamp("publishable", "PUBLISHABLE", "made from the release alone: no real row was read")
 
 
+PARTLY = Stamp(
+    "partly", "NOT FULLY PROTECTED", "some values in the schema were read off real rows, and no noise covers them"
+)
+
+
 def html_name(file: Path) -> Path:
     """The file itself; a name that does not end in .html is refused."""
     if file.suffix.lower() != ".html":

@@ -46,6 +46,7 @@ class ColumnBase(BaseModel):
     on_bad_value: BadValue | None = None
     dtype: DtypeName | None = None
     domain_from: DomainFrom = DomainSource.DECLARED
+    description: Text | None = None
     note: Text | None = None
     binned_from: dict[str, Any] | None = None
     compress: Compress | None = None

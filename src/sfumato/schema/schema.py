@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
 from sfumato.errors import SchemaError
+from sfumato.schema.acceptance import Acceptance, acceptance_problems
 from sfumato.schema.bad_values import bad_value_problems
 from sfumato.schema.column_base import Unit
 from sfumato.schema.columns import Column
@@ -20,7 +21,7 @@ from sfumato.schema.contradictions import contradiction
 from sfumato.schema.cross_checks import arrangement_problems
 from sfumato.schema.expansion import MOST, expanded_size
 from sfumato.schema.features import MissingPattern, Recode, Together
-from sfumato.schema.fields import BadValue, DomainSource, Flag, Name, Text, complaint
+from sfumato.schema.fields import BadValue, DomainSource, Flag, Name, Text, complaint, repetition
 from sfumato.schema.labels import labels
 from sfumato.schema.messages import explain
 from sfumato.schema.rules import Rule, rule_problems
@@ -47,7 +48,9 @@ class Schema(BaseModel):
     neighbours: Literal["add-remove", "replace-one"] = "add-remove"
     unit: Unit = Unit()
     on_bad_value: BadValue = "refuse"
+    ignore: tuple[Name, ...] = ()
     columns: Annotated[tuple[Column, ...], Field(min_length=1)]
+    accept_observed: tuple[Acceptance, ...] = ()
     label: Name | None = None
     recode: tuple[Recode, ...] = ()
     together: tuple[Together, ...] = ()
@@ -117,6 +120,8 @@ class Schema(BaseModel):
                 f"key 'unit.column' is {self.unit.column!r}, which is also declared in 'columns'; "
                 "a person identifier is never synthesised, so remove that column"
             )
+        yield from self._ignore_problems(names)
+        yield from acceptance_problems(self.accept_observed, self.columns)
         if self.rows_guess is not None and len(str(self.rows_guess).rstrip("0")) > 1:
             yield (
                 f"key 'rows_guess' is {self.rows_guess}, and the number of rows is private; "
@@ -146,6 +151,14 @@ class Schema(BaseModel):
         """The rules as cells of codes that may hold rows, and columns whose values are tied inside bins."""
         return compiled(self.rules, self.columns)
 
+    def _ignore_problems(self, names: Sequence[str]) -> Iterator[str]:
+        yield from repetition("ignore", self.ignore)
+        for name in self.ignore:
+            if name in names:
+                yield f"key 'ignore' holds {name!r}, which is also declared in 'columns'; a column is one or the other"
+            if name == self.unit.column:
+                yield f"key 'ignore' holds {name!r}, which 'unit.column' reads to tell persons apart; remove it there"
+
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
             if column.name == name:
@@ -161,6 +174,18 @@ class Schema(BaseModel):
     def observed(self) -> tuple[str, ...]:
         """The columns whose domain was taken from the data, by their own account."""
         return tuple(column.name for column in self.columns if column.domain_from is DomainSource.OBSERVED)
+
+    @property
+    def unaccepted(self) -> tuple[str, ...]:
+        """The observed columns whose domain nobody has accepted as public."""
+        accepted = {name for one in self.accept_observed for name in one.columns}
+        return tuple(name for name in self.observed if name not in accepted)
+
+    def accepting(self, columns: Sequence[str], by: str, reason: str) -> Self:
+        """This schema, with one more acceptance of observed domains."""
+        keys = self.to_dict()
+        more = {"columns": list(columns), "by": by, "reason": reason}
+        return self.parse(keys | {"accept_observed": [*keys.get("accept_observed", []), more]})
 
     def policy(self, column: Column) -> BadValue:
         """What becomes of a bad value of a column: what the column says, or else what the table says."""

@@ -156,7 +156,8 @@ def _read_lines(path: Path, ending: str, names: list[str], schema: Schema) -> It
             "lines out"
         )
     policies = {column.name: schema.policy(column) for column in schema.columns}
-    if any(policies.get(name, schema.on_bad_value) == "refuse" for name in lines.broken):
+    read = lines.broken.difference(schema.ignore)
+    if any(policies.get(name, schema.on_bad_value) == "refuse" for name in read):
         raise DataError(f"file {str(path)!r} is not UTF-8; save it in that encoding")
 
 

@@ -45,7 +45,7 @@ def batches(source: Any, schema: Schema) -> Iterator[pa.Table]:
         if not warned:  # columns have one type in all parts
             warn_of_types(table.schema, schema, guessed=kind != "file")
             warned = True
-        yield _with_identifiers(table, schema.unit.column)
+        yield _with_identifiers(_kept(table, schema), schema.unit.column)
 
 
 def _parts(source: Any, kind: Kind, schema: Schema) -> Iterator[pa.Table]:
@@ -78,7 +78,12 @@ def read(source: Any, schema: Schema | None = None) -> pa.Table:
     if schema is None:
         return table
     warn_of_types(table.schema, schema, guessed=kind_of(source) != "file")
-    return _with_identifiers(table, schema.unit.column)
+    return _with_identifiers(_kept(table, schema), schema.unit.column)
+
+
+def _kept(table: pa.Table, schema: Schema) -> pa.Table:
+    """The table without the columns that the schema leaves out; they may be absent already."""
+    return table.drop_columns([name for name in table.column_names if name in schema.ignore])
 
 
 def _checked(table: pa.Table) -> pa.Table:

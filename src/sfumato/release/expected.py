@@ -1,0 +1,99 @@
+"""What the noise alone does to a release: known from the noise and the noisy counts, without a real row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from sfumato.data.marginal import Measurement
+from sfumato.privacy.events import Noisy
+from sfumato.privacy.ledger import Statement
+
+DROWNED_COLUMN = 0.1
+"""A column in which noise alone is expected to put more of the rows into wrong values has drowned."""
+
+DROWNED_TABLE = 0.5
+"""The same for a table over several columns."""
+
+NAMED = 5
+"""The most columns that a warning names."""
+
+
+@dataclass(frozen=True)
+class NoisyTable:
+    """A table of counts with noise.
+
+    Args:
+        columns: its columns.
+        cells: its cells.
+        deviation: the standard deviation of the noise in a cell, in rows.
+        share_of_rows: the expected sum of the noise in all cells, without sign and halved, as a share of the rows.
+            That is about the total variation distance from the exact table, before the tables are made to agree.
+    """
+
+    columns: tuple[str, ...]
+    cells: int
+    deviation: float
+    share_of_rows: float
+
+
+def expected_noise(measurements: Sequence[Measurement], ledger: Statement, rows: int) -> tuple[NoisyTable, ...]:
+    """The noise in each table."""
+    return tuple(_noisy(one, ledger, rows) for one in measurements)
+
+
+def _noisy(measurement: Measurement, ledger: Statement, rows: int) -> NoisyTable:
+    deviation = sqrt(measurement.variance)
+    cells = measurement.domain.cells()
+    share = cells * deviation * mean_absolute(measurement, ledger) / (2 * max(rows, 1))
+    return NoisyTable(measurement.clique, cells, deviation, share)
+
+
+def mean_absolute(measurement: Measurement, ledger: Statement) -> float:
+    """The mean of the noise without its sign, in standard deviations, as the event that paid for the table says."""
+    if measurement.event is not None and measurement.event < len(ledger.entries):
+        _, event = ledger.entries[measurement.event]
+        if isinstance(event, Noisy):
+            return event.noise.mean_absolute / sqrt(event.noise.variance)
+    return 1.0  # noise of an unknown kind: the mean is at most the standard deviation
+
+
+def column_noise(measurements: Sequence[Measurement], rows: int) -> dict[str, float]:
+    """The expected share of the rows that noise puts into wrong values of each column, from its best table.
+
+    A table that is summed down to one column adds up the noise of all its cells: the variance grows with the number of
+    cells behind each value. The sum of many is about Gaussian, with mean sqrt(2 / pi) of its deviation.
+    """
+    best: dict[str, float] = {}
+    for one in measurements:
+        for name, size in one.domain.items():
+            share = sqrt(one.domain.cells() * size * one.variance) * 0.8 / (2 * max(rows, 1))
+            best[name] = min(share, best.get(name, share))
+    return best
+
+
+def noise_warnings(measurements: Sequence[Measurement], ledger: Statement, rows: int) -> tuple[str, ...]:
+    """What a person must know before using a release in which noise has drowned the counts; nothing if all is well."""
+    found = []
+    columns = column_noise(measurements, rows)
+    drowned = sorted(
+        (name for name, share in columns.items() if share > DROWNED_COLUMN), key=lambda name: -columns[name]
+    )
+    if drowned:
+        worst = columns[drowned[0]]
+        named = ", ".join(drowned[:NAMED]) + (" …" if len(drowned) > NAMED else "")
+        found.append(
+            f"noise drowns {len(drowned)} of {len(columns)} columns ({named}): it alone is expected to put up to "
+            f"{min(worst, 1.0):.0%} of the rows into wrong values. Give fewer or coarser values (bins, 'other', "
+            "'compress'), leave columns out with 'ignore', lower 'unit.rows', or give a larger budget: "
+            f"{max(2, round(worst / DROWNED_COLUMN + 0.5))} times as much would bring this below {DROWNED_COLUMN:.0%}"
+        )
+    crossed = [one for one in expected_noise(measurements, ledger, rows) if len(one.columns) > 1]
+    lost = [one for one in crossed if one.share_of_rows > DROWNED_TABLE]
+    if lost:
+        found.append(
+            f"noise drowns {len(lost)} of {len(crossed)} tables over several columns: do not trust what this release "
+            "says about how columns go together there"
+        )
+    return tuple(found)
