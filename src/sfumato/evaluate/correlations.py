@@ -12,7 +12,7 @@ from sfumato.data.marginal import Projectable
 from sfumato.errors import SchemaError
 from sfumato.evaluate.keys import Ints, occupied
 from sfumato.schema.bins import TickBins
-from sfumato.schema.columns import Boolean, Categorical, Column
+from sfumato.schema.columns import Boolean, Categorical, Column, Integer, Number
 
 Floats = NDArray[np.float64]
 
@@ -27,8 +27,11 @@ def numbers_of(columns: Iterable[Column]) -> dict[str, Floats]:
             middles = np.arange(len(column.labels), dtype=np.float64)
         else:
             bins = column.binning()
-            edges = np.asarray(bins.starts if isinstance(bins, TickBins) else bins.edges, dtype=np.float64)
-            middles = (edges[:-1] + edges[1:]) / 2
+            wide = np.asarray(bins.firsts, dtype=np.float64) + np.asarray(bins.lasts, dtype=np.float64)
+            middles = (wide + isinstance(bins, TickBins)) / 2
+        if isinstance(column, Integer | Number):  # outside the bounds they stand for something that is no number
+            special = [one if column.min <= one <= column.max else np.nan for one in column.special]
+            middles = np.append(middles, special)
         found[column.name] = np.append(middles, np.nan) if column.nullable else middles
     return found
 

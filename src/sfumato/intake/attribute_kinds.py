@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.intake.bitwise import Bitwise
-from sfumato.schema.columns import Column, size_of
+from sfumato.schema.columns import Column, ordered_size, size_of
 from sfumato.schema.features import Compress, MissingPattern, Recode, Together
 
 Codes = NDArray[np.integer]
@@ -48,8 +48,7 @@ class Plain(Attribute):
     @classmethod
     def of(cls, column: Column) -> Plain:
         """The attribute of a column."""
-        ordered = size_of(column) if column.is_ordered else 0
-        return cls(column.name, (column,), codes_of(column), ordered, column.compress, column.joint_bins)
+        return cls(column.name, (column,), codes_of(column), ordered_size(column), column.compress, column.joint_bins)
 
     def encode(self, records: Records) -> Codes:
         """The codes of the column."""

@@ -118,10 +118,25 @@ def _decode(column: Column, codes: NDArray[Any], rng: np.random.Generator) -> pa
         return pa.array(column.labels, pa.string()).take(places)
     if isinstance(column, Boolean):
         return pa.array(codes == 1, mask=missing)
-    drawn: NDArray[Any] = column.binning().draw(codes, rng)
     if isinstance(column, Integer | Number):
-        return pa.array(drawn, mask=missing)
+        return pa.array(_numbers(column, codes, rng), mask=missing)
+    drawn: NDArray[Any] = column.binning().draw(codes, rng)
     seconds = start_of(drawn, column.granularity).clip(seconds_of(column.min), seconds_of(column.max))
     if isinstance(column, Date):
         return pa.array((seconds // DAY).astype("datetime64[D]"), pa.date32(), mask=missing)
     return pa.array(seconds.astype("datetime64[s]"), pa.timestamp("s"), mask=missing)
+
+
+def _numbers(column: Integer | Number, codes: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """A number for each code: the special value that it stands for, or one of its bin that is not special."""
+    bins = column.binning()
+    special = codes >= len(bins)
+    drawn: NDArray[Any] = bins.draw(np.where(special, 0, codes), rng)
+    if not column.special:
+        return drawn
+    again = np.flatnonzero(np.isin(drawn, column.special) & ~special)
+    while len(again):  # the schema has made sure that each bin holds other numbers
+        drawn[again] = bins.draw(codes[again], rng)
+        again = again[np.isin(drawn[again], column.special)]
+    drawn[special] = np.array(column.special, dtype=drawn.dtype)[codes[special] - len(bins)]
+    return drawn

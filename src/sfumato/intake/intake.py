@@ -14,7 +14,7 @@ from sfumato.data.records import Records
 from sfumato.intake.attributes import Attributes
 from sfumato.intake.codec import SchemaCodec
 from sfumato.intake.persons import identified
-from sfumato.schema.columns import size_of
+from sfumato.schema.columns import places_of
 from sfumato.schema.schema import Schema
 
 
@@ -65,5 +65,4 @@ class Intake:
     def _order(self, columns: Records) -> NDArray[np.int64] | None:
         if self.schema.unit.order_by is None:
             return None
-        codes = columns[self.schema.unit.order_by].astype(np.int64)
-        return np.where(codes == size_of(self.schema[self.schema.unit.order_by]), -1, codes)
+        return places_of(self.schema[self.schema.unit.order_by])[columns[self.schema.unit.order_by]]

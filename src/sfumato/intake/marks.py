@@ -112,11 +112,17 @@ def _bin_codes(column: Integer | Number | Date | Datetime, values: Values, low: 
     codes = _marks(values)
     present = codes == 0
     numbers = values.numbers[present]
+    bins = column.binning()
+    special = column.special if isinstance(column, Integer | Number) else ()
+    kept = numbers
     if clip:
         numbers = np.clip(numbers, low, high)
     inside = (numbers >= low) & (numbers <= high)
     found = np.full(len(numbers), OUTSIDE)
-    found[inside] = column.binning().code(numbers[inside])
+    found[inside] = bins.code(numbers[inside])
+    found[inside & (found < 0)] = UNDECLARED  # between the numbers of a short list
+    for place, one in enumerate(special):
+        found[kept == one] = len(bins) + place
     codes[present] = found
     return codes
 

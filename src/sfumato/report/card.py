@@ -30,7 +30,7 @@ from sfumato.report.page import (
 )
 from sfumato.report.spending import Spending, spending_of
 from sfumato.report.svg import percent, short
-from sfumato.schema.columns import Boolean, Categorical, Column
+from sfumato.schema.columns import Boolean, Categorical, Column, ordered_size
 
 LISTED = 12
 """The most categories that are listed, and the most tables that are drawn."""
@@ -112,7 +112,9 @@ def _column(column: Column) -> ColumnCard:
         if len(names) > LISTED:
             values += f" … and {len(names) - LISTED} more"
     else:
-        values = f"{column.min} to {column.max}, in {len(names)} bins"
+        bins = ordered_size(column)
+        values = f"{column.min} to {column.max}, in {bins} bins"
+        values += f", and {', '.join(names[bins:])} by themselves" if names[bins:] else ""
     return ColumnCard(column.name, column.type, values, column.nullable, column.domain_from, column.note or "")
 
 

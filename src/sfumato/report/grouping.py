@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.intake.labels import labels
 from sfumato.report.svg import short
-from sfumato.schema.columns import Column
+from sfumato.schema.columns import Column, ordered_size
 
 Floats = NDArray[np.float64]
 
@@ -39,12 +39,10 @@ def grouping(column: Column, shares: Floats, most: int) -> Grouping:
         most: how many groups there may be, at least 3.
     """
     names = labels(column)
-    values = len(names) - column.nullable
     if column.is_ordered:
-        groups = _neighbours(names[:values], most - column.nullable)
-        if column.nullable:
-            groups.append([values])
-        return _grouping(names, groups)
+        values = ordered_size(column)
+        alone = [[code] for code in range(values, len(names))]  # special values, and missing
+        return _grouping(names, [*_neighbours(names[:values], max(most - len(alone), 1)), *alone])
     order = [int(code) for code in np.argsort(-shares, kind="stable")]
     if len(names) <= most:
         return _grouping(names, [[code] for code in order])

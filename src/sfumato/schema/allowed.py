@@ -83,7 +83,7 @@ class Allowed(BaseModel):
             meant = np.array([place(column, value) for value in listed if value is not None])
             found = np.where(missing, None in listed, np.isin(places, meant))
             return found if self.values else ~found
-        inside = ~missing
+        inside = ~missing & _in_bounds(column, places)
         tests = {"min": np.greater_equal, "above": np.greater, "max": np.less_equal, "below": np.less}
         for key, bound in self.bounds.items():
             inside = inside & tests[key](places, np.asarray(place(column, bound)))
@@ -92,7 +92,8 @@ class Allowed(BaseModel):
     def codes(self, column: Column) -> Mask:
         """For each code of a column, with that for missing, whether it is meant; bins must have the edges of `cuts`."""
         missing = np.arange(size_of(column) + column.nullable) == size_of(column)
-        places = np.append(first_values(column), [0] if column.nullable else [])
+        special = column.special if isinstance(column, Integer | Number) else ()
+        places = np.concatenate([first_values(column), special, [0] if column.nullable else []])
         return self.holds(column, places, missing)
 
     def cuts(self, column: Integer | Number | Date | Datetime) -> Iterator[float]:
@@ -112,7 +113,7 @@ class Allowed(BaseModel):
                 yield f"{about}: null is given, but no value may be missing; set nullable to true, or remove it"
             elif value is not None and place(column, value) is None:
                 yield f"{about}: {value!r} is not a value of its domain; give values that the column declares"
-            elif value is not None and isinstance(column, Number) and column.decimals is None:
+            elif value is not None and isinstance(column, Number) and not _is_drawn(column, value):
                 yield f"{about} has real numbers, of which a single one is never drawn; give a range, or 'decimals'"
         if self.bounds and not column.is_ordered:
             yield f"{about} has no order, so that bounds mean nothing; give a list of values"
@@ -159,6 +160,13 @@ Condition = Annotated[
 Conditions = Annotated[dict[Name, Condition], Field(min_length=1)]
 
 
+def _in_bounds(column: Column, places: NDArray[Any]) -> Mask:
+    """Where a place is a number of the bounds; a special value outside stands for something that is no number."""
+    if not isinstance(column, Integer | Number):
+        return np.ones(len(places), dtype=np.bool_)
+    return np.asarray((places >= column.min) & (places <= column.max))
+
+
 def place(column: Column, value: Value) -> int | float | None:
     """Where a value lies in the order of its column: a rank, a number, or seconds; None if it is not in the domain."""
     match column:
@@ -169,13 +177,18 @@ def place(column: Column, value: Value) -> int | float | None:
                 value = True if value in column.true_values else False if value in column.false_values else None
             return int(value) if isinstance(value, bool) else None
         case Integer() | Number():
-            if isinstance(value, bool) or not isinstance(value, int | float) or not column.min <= value <= column.max:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not column.inside(value):
                 return None
             return value if isinstance(column, Number) or value == int(value) else None
         case Date() | Datetime():
             moment = _moment(value)
             inside = moment is not None and seconds_of(column.min) <= moment <= seconds_of(column.max)
             return moment if inside else None
+
+
+def _is_drawn(column: Number, value: Any) -> bool:
+    """Whether single numbers of a column are drawn, this one among them."""
+    return column.decimals is not None or value in column.special or column.values is not None
 
 
 def read_value(value: Any) -> Value:

@@ -208,6 +208,12 @@ def _units(places: Any, scale: int) -> Any:
 
 
 def _size_problems(names: tuple[str, ...], columns: Columns) -> Iterator[str]:
+    for name in names:
+        if getattr(columns[name], "special", ()):
+            yield (
+                f"column {name!r} has special values, which are no numbers to compare or to add; make them missing "
+                "values (null_values), or speak of them in 'if' and 'then'"
+            )
     numbers = [column for name in names if isinstance(column := columns[name], Integer | Number)]
     if sum(max(abs(column.min), abs(column.max)) for column in numbers) * scale_of(numbers) >= LARGEST:
         about = f"columns {', '.join(names)}"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil, log10
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.schema.bins import RealBins
+from sfumato.schema.bins import PointBins, RealBins, TickBins
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number, size_of
 from sfumato.schema.periods import period_of, seconds_of, start_of
 
@@ -104,9 +105,19 @@ def decimals_of(column: Number) -> int:
     """The decimals that a column of numbers has, or gets where a rule compares it with others."""
     if column.decimals is not None:
         return column.decimals
+    bins = column.binning()
+    if isinstance(bins, PointBins):
+        return next(
+            (
+                d
+                for d in range(16)
+                if all((Fraction(repr(one)) * 10**d).denominator == 1 for one in bins.points.tolist())
+            ),
+            15,
+        )
     size = max(abs(column.min), abs(column.max), 1e-300)
     decimals = min(max(DIGITS - ceil(log10(size)), 0), 15)
-    while RealBins(column.binning().edges, decimals).empty and decimals < 15:
+    while RealBins(bins.edges, decimals).empty and decimals < 15:
         decimals += 1
     return decimals
 
@@ -135,18 +146,30 @@ def axis_of(column: Column, scale: int, step: int = 1, start: int = 0) -> Axis:
             last = start_of(column.binning().starts[1:] - 1, column.granularity)
             return Moments(column, first, np.maximum(last, first))
         case Integer():
-            own, starts = scale, column.binning().starts
+            own, first, last = scale, *_ticks(column.binning(), 0)
         case Number():
             decimals = decimals_of(column)
-            own, starts = scale // 10**decimals, RealBins(column.binning().edges, decimals).ticks.starts
-    lattice = Steps(starts, starts, max(step, own), start)
-    return Steps(lattice.up(starts[:-1] * own), lattice.down((starts[1:] - 1) * own), lattice.step, start)
+            own, first, last = scale // 10**decimals, *_ticks(column.binning(), decimals)
+    lattice = Steps(first, last, max(step, own), start)
+    return Steps(lattice.up(first * own), lattice.down(last * own), lattice.step, start)
+
+
+def _ticks(bins: TickBins | RealBins | PointBins, decimals: int) -> tuple[Ints, Ints]:
+    """The least and the largest multiple of 10^-decimals in each bin."""
+    if isinstance(bins, PointBins):
+        points = (
+            np.rint(bins.points * float(10**decimals)).astype(np.int64) if decimals else bins.points.astype(np.int64)
+        )
+        return points, points
+    starts = bins.starts if isinstance(bins, TickBins) else RealBins(bins.edges, decimals).ticks.starts
+    return starts[:-1], starts[1:] - 1
 
 
 def first_values(column: Column) -> NDArray[Any]:
-    """The least value that can be drawn for each code: a rank, a number, or seconds."""
+    """The least value that can be drawn for each code but special ones: a rank, a number, or seconds."""
     if isinstance(column, Number):
-        if column.decimals is None:
-            return column.binning().edges[:-1]
-        return column.binning().ticks.starts[:-1] / float(10**column.decimals)
+        bins = column.binning()
+        if isinstance(bins, PointBins) or column.decimals is None:
+            return bins.firsts
+        return bins.ticks.starts[:-1] / float(10**column.decimals)
     return axis_of(column, 1).first

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,20 @@ class TickBins:
     def empty(self) -> bool:
         """Whether some bin holds no tick."""
         return bool((np.diff(self.starts) < 1).any())
+
+    @property
+    def firsts(self) -> Ints:
+        """The first tick of each bin."""
+        return self.starts[:-1]
+
+    @property
+    def lasts(self) -> Ints:
+        """The last tick of each bin."""
+        return self.starts[1:] - 1
+
+    def place(self, tick: float) -> int:
+        """The bin of one tick, which must lie inside."""
+        return int(self.code(np.array([tick]))[0])
 
     def code(self, ticks: Ints) -> Ints:
         """The bin of each tick; all ticks must lie inside."""
@@ -103,6 +118,20 @@ class RealBins:
         return bool((widths[:-1] <= 0).any() or widths[-1] < 0)  # the last bin is closed: it may hold one number
 
     @property
+    def firsts(self) -> Floats:
+        """Where each bin begins."""
+        return self.edges[:-1]
+
+    @property
+    def lasts(self) -> Floats:
+        """Where each bin ends."""
+        return self.edges[1:]
+
+    def place(self, number: float) -> int:
+        """The bin of one number, which must lie inside."""
+        return int(self.code(np.array([number]))[0])
+
+    @property
     def ticks(self) -> TickBins:
         """The multiples of 10^-decimals in each bin, as whole numbers."""
         scale = 10 ** (self.decimals or 0)
@@ -123,6 +152,49 @@ class RealBins:
         share = rng.random(len(codes))
         between = low[codes] * (1 - share) + self.edges[1:][codes] * share
         numbers: Floats = np.clip(between, low[codes], high[codes])
+        return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class PointBins:
+    """A short list of growing numbers, each with a code of its own.
+
+    >>> PointBins(np.array([1, 2, 5])).code(np.array([5, 1, 3]))
+    array([ 2,  0, -1])
+    """
+
+    points: Ints | Floats
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def empty(self) -> bool:
+        """No code stands for nothing."""
+        return False
+
+    @property
+    def firsts(self) -> Ints | Floats:
+        """The number of each code."""
+        return self.points
+
+    @property
+    def lasts(self) -> Ints | Floats:
+        """The number of each code."""
+        return self.points
+
+    def place(self, number: float) -> int:
+        """How many of the numbers are not above this one, less one."""
+        return int(np.searchsorted(self.points, number, side="right")) - 1
+
+    def code(self, numbers: NDArray[Any]) -> Ints:
+        """The code of each number; -1 for a number that is not in the list."""
+        found = np.searchsorted(self.points, numbers).clip(max=len(self.points) - 1)
+        return np.where(self.points[found] == numbers, found, -1)
+
+    def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Ints | Floats:
+        """The number of each code."""
+        numbers: Ints | Floats = self.points[codes]
         return numbers
 
 

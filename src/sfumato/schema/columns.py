@@ -8,28 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, Strict
+from numpy.typing import NDArray
+from pydantic import Field
 
-from sfumato.schema.bins import RealBins, TickBins
+from sfumato.schema.bins import TickBins
 from sfumato.schema.column_base import ColumnBase
-from sfumato.schema.dtypes import decimal_problems, label_problems, moment_problems, range_problems, truth_problems
-from sfumato.schema.fields import (
-    Bins,
-    Day,
-    Flag,
-    Moment,
-    Outside,
-    Real,
-    Text,
-    Whole,
-    bound_problems,
-    decimal_of,
-    repetition,
-)
+from sfumato.schema.dtypes import label_problems, moment_problems, truth_problems
+from sfumato.schema.fields import Bins, Day, Flag, Moment, Outside, Text, bound_problems, repetition
+from sfumato.schema.numeric import Integer as Integer
+from sfumato.schema.numeric import Number as Number
 from sfumato.schema.periods import DateGranularity, Granularity, moment_of, period_of, seconds_of, start_of
 
 
@@ -88,89 +78,6 @@ class Boolean(ColumnBase):
             if text in self.false_values:
                 yield f"keys 'true_values' and 'false_values' both hold {text!r}; give it to one of them"
         yield from truth_problems(self.dtype, self.true_values, self.false_values)
-        yield from super().problems()
-
-
-class Integer(ColumnBase):
-    """A column of whole numbers inside public bounds."""
-
-    type: Literal["integer"]
-    min: Whole
-    max: Whole
-    bins: Bins | None = None
-    edges: Annotated[tuple[Whole, ...], Field(min_length=2)] | None = None
-    cuts: tuple[Whole, ...] = ()
-    outside: Outside = "refuse"
-
-    def holds(self, text: str) -> bool:
-        """Whether `text` is a value of the declared domain."""
-        number = decimal_of(text)
-        return number is not None and self.min <= number <= self.max
-
-    def binning(self) -> TickBins:
-        """The bins of this column; one more begins at each of the `cuts`."""
-        if self.edges is not None:
-            return TickBins.between(self.edges).cut(self.cuts)
-        values = self.max - self.min + 1
-        return TickBins.equal(self.min, self.max, self.bins or (values if values <= 128 else 32)).cut(self.cuts)
-
-    def problems(self) -> Iterator[str]:
-        """What is wrong with this declaration."""
-        yield from bound_problems(self.min, self.max, self.bins, self.edges, self.cuts)
-        values = self.max - self.min + 1
-        if self.bins is not None and self.bins > values:
-            yield f"key 'bins' is {self.bins}, but min to max are {values} whole numbers; give fewer bins"
-        yield from range_problems(self.dtype, self.min, self.max)
-        yield from super().problems()
-
-
-class Number(ColumnBase):
-    """A column of real numbers inside public bounds."""
-
-    type: Literal["number"]
-    min: Real
-    max: Real
-    bins: Bins | None = None
-    edges: Annotated[tuple[Real, ...], Field(min_length=2)] | None = None
-    cuts: tuple[Real, ...] = ()
-    decimals: Annotated[int, Strict(), Field(ge=0, le=15)] | None = None
-    outside: Outside = "refuse"
-
-    def holds(self, text: str) -> bool:
-        """Whether `text` is a value of the declared domain."""
-        number = decimal_of(text)
-        return number is not None and self.min <= number <= self.max
-
-    def binning(self) -> RealBins:
-        """The bins of this column; one more begins at each of the `cuts`."""
-        return self._bins().cut(self.cuts)
-
-    def _bins(self) -> RealBins:
-        if self.edges is not None:
-            return RealBins(np.array(self.edges), self.decimals)
-        if self.bins is not None:
-            return RealBins.equal(self.min, self.max, self.bins, self.decimals)
-        count = 32
-        if self.decimals is not None:
-            count = min(count, round((Fraction(self.max) - Fraction(self.min)) * 10**self.decimals) + 1)
-        default = RealBins.equal(self.min, self.max, count, self.decimals)
-        # Between bounds that are next to each other there are not even 32 floats.
-        return RealBins.equal(self.min, self.max, 1, self.decimals) if default.empty else default
-
-    def problems(self) -> Iterator[str]:
-        """What is wrong with this declaration."""
-        yield from bound_problems(self.min, self.max, self.bins, self.edges, self.cuts)
-        if self.decimals is not None:
-            for key, bound in (("min", self.min), ("max", self.max)):
-                ticks = Fraction(repr(bound)) * 10**self.decimals
-                if ticks.denominator != 1:
-                    yield f"key {key!r} is {bound}, which has more than {self.decimals} decimals; round it"
-                if abs(ticks) > 2**53:
-                    yield f"key 'decimals' is {self.decimals}, too fine for {key} {bound}; give fewer"
-        if self.binning().empty:
-            key = "bins" if self.edges is None else "edges"
-            yield f"key {key!r} leaves a bin without any number that could be drawn; give fewer or wider bins"
-        yield from decimal_problems(self.dtype, self.decimals, self.min, self.max)
         yield from super().problems()
 
 
@@ -282,5 +189,28 @@ def size_of(column: Column) -> int:
             return len(column.labels)
         case Boolean():
             return 2
+        case Integer() | Number():
+            return len(column.binning()) + len(column.special)
         case _:
             return len(column.binning())
+
+
+def ordered_size(column: Column) -> int:
+    """How many of the first codes of a column have an order; special values and missing come after them."""
+    if not column.is_ordered:
+        return 0
+    return size_of(column) - (len(column.special) if isinstance(column, Integer | Number) else 0)
+
+
+def places_of(column: Column) -> NDArray[np.int64]:
+    """Where each code of an ordered column stands in its order; -1 where it stands nowhere.
+
+    A special value inside the bounds is the number that it is. One outside stands for something that is no number, and
+    so does the code for missing.
+    """
+    places = np.arange(ordered_size(column))
+    if isinstance(column, Integer | Number):
+        bins = column.binning()
+        inside = [bins.place(one) if column.min <= one <= column.max else -1 for one in column.special]
+        places = np.append(places, np.array(inside, dtype=np.int64))
+    return np.append(places, -1) if column.nullable else places

@@ -106,7 +106,7 @@ def _own_cuts(column: Column) -> Iterator[float]:
 
 def _cut(column: Column, places: set[float]) -> Column:
     """A column whose bins begin at these places too."""
-    if isinstance(column, Categorical) or not places:
+    if isinstance(column, Categorical) or not places or getattr(column, "values", None) is not None:
         return column
     cuts: set[object] = set(column.cuts)  # type: ignore[union-attr]  # only columns of bins have places
     for place in places:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import SchemaError
+from sfumato.schema.bins import RealBins
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number, size_of
 from sfumato.schema.schema import Schema
 
@@ -56,6 +57,8 @@ def _code(column: Column, value: Any) -> int:
             if text in column.false_values or value is False:
                 return 0
             raise _unfit(column, "true or false")
+        case Integer() | Number() if value in column.special:
+            return len(column.binning()) + column.special.index(value)
         case _:
             codes = _range(column, value, value)
             if len(codes) != 1:
@@ -72,22 +75,28 @@ def _range(column: Column, low: Any, high: Any) -> Codes:
     most = lasts[-1] if high is None else _place(column, high)
     inside = (firsts >= least) & (lasts <= most)
     touched = (firsts <= most) & (lasts >= least)
-    if isinstance(column, Number):  # bins of real numbers touch each other; only what lies between counts
+    if isinstance(column.binning(), RealBins):  # bins of real numbers touch each other; only what lies between counts
         touched = (firsts < most) & (lasts > least)
     if (touched & ~inside).any():
         raise _unfit(column, "a range of whole bins; this one cuts a bin, inside of which values are drawn evenly")
     if not inside.any():
         raise _unfit(column, "a range inside its bounds, with min not above max")
-    return np.flatnonzero(inside)
+    return np.append(np.flatnonzero(inside), _special(column, least, most))
 
 
 def _bounds(column: Integer | Number | Date | Datetime) -> tuple[NDArray[Any], NDArray[Any]]:
     """The first and the last place of each bin: numbers, or numbers of periods."""
-    if isinstance(column, Number):
-        edges = column.binning().edges
-        return edges[:-1], edges[1:]
-    starts = column.binning().starts
-    return starts[:-1], starts[1:] - 1
+    bins = column.binning()
+    return bins.firsts, bins.lasts
+
+
+def _special(column: Integer | Number | Date | Datetime, least: float, most: float) -> Codes:
+    """The codes of special values in a range; one outside the bounds stands for something that is no number."""
+    if not isinstance(column, Integer | Number):
+        return np.zeros(0, dtype=np.int64)
+    low, high = max(least, column.min), min(most, column.max)
+    meant = [place for place, one in enumerate(column.special) if low <= one <= high]
+    return len(column.binning()) + np.array(meant, dtype=np.int64)
 
 
 def _place(column: Integer | Number | Date | Datetime, value: Any) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.schema.columns import Boolean, Categorical, Column, Integer, Number, size_of
+from sfumato.schema.columns import Boolean, Categorical, Column, Integer, Number, ordered_size, size_of
 from sfumato.schema.features import Level
 from sfumato.schema.fields import decimal_of
 
@@ -31,7 +31,7 @@ def derived_problems(column: Column, origin: Column) -> Iterator[str]:
     assert column.derived is not None  # noqa: S101  # the caller asks for derived columns only
     values, edges = column.derived.values, column.derived.edges
     exact = isinstance(column, Categorical | Boolean) or (
-        isinstance(column, Integer) and size_of(column) == column.max - column.min + 1
+        isinstance(column, Integer) and len(column.binning()) == column.max - column.min + 1 and not column.special
     )
     if not exact:
         yield "key 'derived' needs a column of labels, or of whole numbers with one code each; change type or bins"
@@ -45,6 +45,8 @@ def derived_problems(column: Column, origin: Column) -> Iterator[str]:
         for code in range(size_of(origin)):
             if not any(text in values for text in _spellings(origin, code)):
                 yield f"key 'derived.values' lacks {_spellings(origin, code)[0]!r}; map every value of {origin.name!r}"
+    elif isinstance(origin, Integer | Number) and origin.special:
+        yield f"key 'derived.of' is {origin.name!r}, which has special values; derive from a column without"
     elif not isinstance(origin, Integer | Number):
         yield f"key 'derived.edges' needs a column of numbers; {origin.name!r} is {origin.type}"
         return
@@ -61,7 +63,9 @@ def derived_problems(column: Column, origin: Column) -> Iterator[str]:
 def level_codes(column: Column, level: Level) -> NDArray[np.int64]:
     """The code in a coarser version of a column for each of its codes; missing stays by itself, as the last one."""
     if isinstance(level, int):
-        codes = np.arange(size_of(column)) // level
+        ordered = ordered_size(column)
+        codes = np.arange(ordered) // level
+        codes = np.append(codes, codes[-1] + 1 + np.arange(size_of(column) - ordered))  # special values stay alone
     else:
         groups = {text: place for place, texts in enumerate(level.values()) for text in texts}
         spelled = [_spellings(column, code) for code in range(size_of(column))]
@@ -94,9 +98,9 @@ def _starts(origin: Column) -> NDArray[np.float64]:
     """Where each bin of a column of numbers begins."""
     match origin:
         case Integer():
-            return np.asarray(origin.binning().starts[:-1], dtype=np.float64)
+            return np.asarray(origin.binning().firsts, dtype=np.float64)
         case Number():
-            return origin.binning().edges[:-1]
+            return np.asarray(origin.binning().firsts, dtype=np.float64)
         case _:
             raise TypeError(origin.type)
 
