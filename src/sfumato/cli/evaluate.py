@@ -43,7 +43,7 @@ def evaluate(
         )
     with stages((FAST if fast else FULL).steps + 3) as show:
         show("read")
-        found = assess(tables.read(real, public), tables.read(synthetic, public), public, released, fast, show)
+        found = assess(tables.read(real, public), tables.read(synthetic, public.plain), public, released, fast, show)
         show("write")
         figures = json_text(found.to_dict()) + "\n"
         write_new({out_file: internal_report(found), figures_file: figures}, PRIVATE)

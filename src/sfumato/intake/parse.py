@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -85,9 +86,13 @@ def read_seconds(values: pa.Array, column: Date | Datetime) -> Values:
     elif pa.types.is_timestamp(kind):
         seconds = _filled(values.cast(pa.int64())) // _UNITS[kind.unit]
     elif is_text(kind) or is_number(kind) or pa.types.is_decimal(kind):
-        parse = _seconds_of_format if column.format else _seconds_of_iso
+        parse = _seconds_of_format if column.formats else _seconds_of_iso
         texts = values if is_text(kind) else pa.array(spelled(values), pa.large_string())
         return _read_texts(texts, column, parse, np.int64)
+    elif pa.types.is_time(kind) and column.formats:
+        # A time of day is the moment of 1900-01-01 that its format reads: strptime puts it on that day.
+        midnight = seconds_of(date(1900, 1, 1))
+        seconds = midnight + _filled(values.cast(pa.time64("us")).cast(pa.int64())) // _UNITS["us"]
     else:
         return strangers(values)
     return _without_tokens(np.clip(seconds, -_FAR, _FAR), _nulls(values), None, column)

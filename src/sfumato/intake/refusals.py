@@ -49,7 +49,7 @@ def _problem(column: Column, mark: int, kind: pa.DataType) -> str:
         return f"a value lies outside min {column.min} and max {column.max}"
     wanted = _WANTED[column.type]
     if isinstance(column, Date | Datetime):
-        wanted += f" in the format {column.format!r}" if column.format else " in ISO form"
+        wanted += f" in the format {' or '.join(column.formats)}" if column.formats else " in ISO form"
     return f"a value is not {wanted} (the table has Arrow type {type_name(kind)})"
 
 

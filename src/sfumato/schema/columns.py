@@ -91,7 +91,12 @@ class _Dated(ColumnBase):
     cuts: tuple[Any, ...]
     bins: Bins | None
     outside: Outside
-    format: Text | None
+    format: Text | tuple[Text, ...] | None
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """How text is read, tried in this order; the first one is written. None of them: ISO."""
+        return (self.format,) if isinstance(self.format, str) else self.format or ()
 
     def period(self, moment: date) -> int:
         """The period in which a moment lies."""
@@ -100,13 +105,23 @@ class _Dated(ColumnBase):
     def read(self, text: str) -> datetime:
         """The moment that `text` stands for; a ValueError if it stands for none."""
         text = text.strip()
-        moment = datetime.strptime(text, self.format) if self.format else datetime.fromisoformat(text)
+        moment = self._parsed(text)
         if moment.tzinfo is None:
             return moment
         try:
             return moment.astimezone(UTC).replace(tzinfo=None)
         except OverflowError:  # a zone may lead out of the years 1 to 9999
             raise ValueError("no moment of the calendar") from None
+
+    def _parsed(self, text: str) -> datetime:
+        if not self.formats:
+            return datetime.fromisoformat(text)
+        for one in self.formats:
+            try:
+                return datetime.strptime(text, one)
+            except ValueError:
+                continue
+        raise ValueError("no moment in any format")
 
     def holds(self, text: str) -> bool:
         """Whether `text` is a value of the declared domain."""
@@ -131,9 +146,11 @@ class _Dated(ColumnBase):
         if self.binning().empty:
             key = "bins" if self.edges is None else "edges"
             yield f"key {key!r} leaves a bin without any {self.granularity}; give fewer or wider bins"
-        if self.format is not None and not self._format_is_faithful():
+        if self.format is not None and not self.formats:
+            yield "key 'format' is an empty list; give formats, or leave it out for ISO"
+        if self.formats and not self._format_is_faithful():
             yield (
-                f"key 'format' is {self.format!r}, which does not tell every {self.granularity} from min to "
+                f"key 'format' is {self.formats[0]!r}, which does not tell every {self.granularity} from min to "
                 "max apart; give a format that can be read back"
             )
         yield from moment_problems(self.dtype, self.min, self.max)
@@ -145,7 +162,7 @@ class _Dated(ColumnBase):
         periods = np.array([first, min(first + 1, last), max(last - 1, first), last])
         starts = np.maximum(start_of(periods, self.granularity), seconds_of(self.min))
         try:
-            back = [self.read(moment_of(int(start)).strftime(str(self.format))) for start in starts]
+            back = [self.read(moment_of(int(start)).strftime(self.formats[0])) for start in starts]
         except ValueError:
             return False
         return bool([self.period(moment) for moment in back] == periods.tolist())
@@ -162,7 +179,7 @@ class Date(_Dated):
     edges: Annotated[tuple[Day, ...], Field(min_length=2)] | None = None
     cuts: tuple[Day, ...] = ()
     outside: Outside = "refuse"
-    format: Text | None = None
+    format: Text | tuple[Text, ...] | None = None
 
 
 class Datetime(_Dated):
@@ -176,7 +193,7 @@ class Datetime(_Dated):
     edges: Annotated[tuple[Moment, ...], Field(min_length=2)] | None = None
     cuts: tuple[Moment, ...] = ()
     outside: Outside = "refuse"
-    format: Text | None = None
+    format: Text | tuple[Text, ...] | None = None
 
 
 Column = Annotated[Categorical | Boolean | Integer | Number | Date | Datetime, Field(discriminator="type")]

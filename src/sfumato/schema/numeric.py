@@ -17,6 +17,7 @@ from sfumato.schema.bins import PointBins, RealBins, TickBins
 from sfumato.schema.column_base import ColumnBase
 from sfumato.schema.dtypes import decimal_problems, range_problems
 from sfumato.schema.fields import Bins, Outside, Real, Whole, bound_problems, decimal_of, repetition
+from sfumato.schema.reading import Written
 
 
 class Numeric(ColumnBase):
@@ -30,6 +31,7 @@ class Numeric(ColumnBase):
     values: Any
     special: Any
     outside: Outside
+    written: Written | None = None
 
     def holds(self, text: str) -> bool:
         """Whether `text` is a value of the declared domain."""

@@ -24,6 +24,7 @@ from sfumato.schema.features import MissingPattern, Recode, Together
 from sfumato.schema.fields import BadValue, DomainSource, Flag, Name, Text, complaint, repetition
 from sfumato.schema.labels import labels
 from sfumato.schema.messages import explain
+from sfumato.schema.reading import Reading
 from sfumato.schema.rules import Rule, rule_problems
 
 __all__ = ["Schema", "Unit"]
@@ -48,6 +49,7 @@ class Schema(BaseModel):
     neighbours: Literal["add-remove", "replace-one"] = "add-remove"
     unit: Unit = Unit()
     on_bad_value: BadValue = "refuse"
+    read: Reading = Reading()
     ignore: tuple[Name, ...] = ()
     columns: Annotated[tuple[Column, ...], Field(min_length=1)]
     accept_observed: tuple[Acceptance, ...] = ()
@@ -187,6 +189,13 @@ class Schema(BaseModel):
         more = {"columns": list(columns), "by": by, "reason": reason}
         return self.parse(keys | {"accept_observed": [*keys.get("accept_observed", []), more]})
 
+    @property
+    def plain(self) -> Self:
+        """The same schema for files that Sfumato wrote: UTF-8, as their ending says, with plain numbers."""
+        keys = self.to_dict()
+        keys.pop("read", None)
+        return self.parse(keys | {"columns": [_plain(column) for column in keys["columns"]]})
+
     def policy(self, column: Column) -> BadValue:
         """What becomes of a bad value of a column: what the column says, or else what the table says."""
         return column.on_bad_value or self.on_bad_value
@@ -216,6 +225,10 @@ def _conflict(guilty: Sequence[Rule], name: str, code: int, schema: Schema) -> s
         return f"{rules}: no row at all can obey them; change one of them"
     remedy = "change a rule, or remove the value from the schema"
     return f"{rules}: no row with {name} {labels(schema[name])[code]} can obey; {remedy}"
+
+
+def _plain(column: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in column.items() if key != "written"}
 
 
 def _line_of(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Reading files: Parquet, and text files with one row a line.
+"""Reading files: Parquet, Arrow, Excel, and text files with one row a line.
 
 Arrow's messages quote rows, which are private: each is replaced by our own, raised where the original is no longer at
 hand.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,27 +18,43 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
+import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 
 from sfumato.errors import DataError
 from sfumato.schema.columns import Boolean, Categorical
+from sfumato.schema.reading import SEPARATORS, Reading
 from sfumato.schema.schema import Schema
-from sfumato.tables.lines import Lines, first_line
+from sfumato.tables.excel import read_excel
+from sfumato.tables.lines import Lines, first_line, transcoded
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+SPLITTABLE = (*ENDINGS, ".txt", ".feather", ".arrow")
+READABLE = (*SPLITTABLE, ".xlsx")
 
 ROWS_AT_ONCE = 1 << 18
 """Rows of one part of a table: few enough to need little memory, many enough to hide the cost of a call."""
 
-_FAILURES = (pa.ArrowException, OSError, EOFError, csv.Error, zlib.error, UnicodeDecodeError)
+NOT_UNICODE = 'is not UTF-8; say what it is, for example "read": {"encoding": "cp1252"} in the schema, or save it again'
+
+_FAILURES = (
+    pa.ArrowException,
+    OSError,
+    EOFError,
+    csv.Error,
+    zlib.error,
+    UnicodeDecodeError,
+    zipfile.BadZipFile,
+    KeyError,
+)
 
 
-def ending_of(path: Path) -> str:
-    """The ending of a file name, among those that can be read and written."""
-    for ending in ENDINGS:
+def ending_of(path: Path, known: Sequence[str] = ENDINGS) -> str:
+    """The ending of a file name, among those that can be written, or those `known`."""
+    for ending in known:
         if path.name.lower().endswith(ending):
             return ending
-    raise DataError(f"file {str(path)!r} has no known ending; give one of {', '.join(ENDINGS)}")
+    raise DataError(f"file {str(path)!r} has no known ending; give one of {', '.join(known)}")
 
 
 def delimiter_of(ending: str) -> str:
@@ -53,41 +71,97 @@ def check_names(names: Sequence[str], owner: str) -> None:
         raise DataError(f"{owner} has several columns named {', '.join(twice)}; each name may occur once")
 
 
-def read_file(path: Path, schema: Schema | None) -> pa.Table:
+def read_file(path: Path, schema: Schema | None, reading: Reading | None = None) -> pa.Table:
     """A table from a file; text columns of a text file, none of them null."""
-    parts = list(read_file_parts(path, schema))
-    return pa.concat_tables(parts)
+    return pa.concat_tables(list(read_file_parts(path, schema, reading)))
 
 
-def read_file_parts(path: Path, schema: Schema | None) -> Iterator[pa.Table]:
-    """A table from a file, part by part; text columns of a text file, none of them null.
+def read_file_parts(path: Path, schema: Schema | None, reading: Reading | None = None) -> Iterator[pa.Table]:
+    """A table from a file, a folder or a pattern of files, part by part; text files have columns of text without nulls.
 
     With a schema, a line of a text file is a row, unless the schema declares a value with a line break in it. There is
-    always a part, if only an empty one.
+    always a part, if only an empty one. How the file is to be read, the schema says, or `reading` where there is none.
     """
-    ending = ending_of(path)
+    reading = schema.read if schema is not None else reading or Reading()
+    first: pa.Schema | None = None
+    for file in files_of(path):
+        for part in _read_one(file, schema, reading):
+            if first is None:
+                first = part.schema
+            elif part.schema != first:
+                raise DataError(
+                    f"file {str(file)!r} has other columns or types than the first of {str(path)!r}; all files of one "
+                    "table must have the same, in the same order"
+                )
+            yield part
+
+
+def files_of(path: Path) -> list[Path]:
+    """The file itself; of a folder or a pattern with * all files, in the order of their names."""
     if path.is_dir():
-        raise DataError(f"{str(path)!r} is a folder; give a file that ends in {', '.join(ENDINGS)}")
-    if not path.is_file():
-        raise DataError(f"file {str(path)!r} does not exist; check the path")
+        found = sorted(file for file in path.iterdir() if file.name.lower().endswith(SPLITTABLE))
+    elif any(sign in path.name for sign in "*?") and not path.exists():
+        found = sorted(file for file in path.parent.glob(path.name) if file.is_file())
+    else:
+        ending_of(path, READABLE)
+        if not path.is_file():
+            raise DataError(f"file {str(path)!r} does not exist; check the path")
+        return [path]
+    if not found:
+        raise DataError(f"{str(path)!r} holds no file that ends in {', '.join(SPLITTABLE)}; check the path")
+    endings = sorted({ending_of(file, SPLITTABLE) for file in found})
+    if len(endings) > 1:
+        raise DataError(f"{str(path)!r} holds files that end in {', '.join(endings)}; all must be of one kind")
+    return found
+
+
+def _read_one(path: Path, schema: Schema | None, reading: Reading) -> Iterator[pa.Table]:
+    ending = ending_of(path, READABLE)
     if ending == ".parquet":
         yield from _read_parquet(path)
         return
-    by_line = schema is not None and not any("\n" in text or "\r" in text for text in _declared_texts(schema))
-    names = _guarded(path, lambda: _header(path, ending, by_line))
+    if ending in (".feather", ".arrow"):
+        yield _guarded(path, lambda: feather.read_table(path))
+        return
+    if ending == ".xlsx":
+        yield _guarded(path, lambda: read_excel(path, reading))
+        return
+    breaks = reading.line_breaks or (schema is not None and any(map(_has_break, _declared_texts(schema))))
+    by_line = schema is not None and not breaks
+    separator = reading.separator or delimiter_of(ending)
+    names = _guarded(path, lambda: _header(path, separator, reading.encoding, by_line))
     if names is None:
         raise DataError(f"file {str(path)!r} is empty; give a file whose first line names the columns")
+    if schema is not None:
+        _check_separator(path, names, schema, separator)
     check_names(names, f"the header of file {str(path)!r}")
     if schema is not None and by_line:
-        yield from _read_lines(path, ending, names, schema)
+        yield from _read_lines(path, separator, names, schema)
         return
     if schema is not None and schema.on_bad_value != "refuse":
         raise DataError(
-            f"file {str(path)!r} is a text file, and the schema declares a value with a line break. In such a file one "
+            f"file {str(path)!r} is a text file, and the schema allows values with a line break. In such a file one "
             "quote too many hides the lines that follow; if none may be refused, one row could change others. "
             "Give a Parquet file, or set 'on_bad_value' to 'refuse'"
         )
-    yield _guarded(path, lambda: _read_quoted(path, ending, names))
+    yield _guarded(path, lambda: _read_quoted(path, separator, reading.encoding, names))
+
+
+def _has_break(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
+def _check_separator(path: Path, names: Sequence[str], schema: Schema, separator: str) -> None:
+    """Refuse a header that makes sense with another separator; the names of columns are public."""
+    if set(names) >= set(schema.names):
+        return
+    line = separator.join(names)
+    for other in SEPARATORS:
+        if set(next(csv.reader([line], delimiter=other), [])) >= set(schema.names) and len(schema.names) > 1:
+            raise DataError(
+                f"file {str(path)!r} looks separated by {other!r}, and is read as separated by {separator!r}; add "
+                f'"read": {{"separator": {json.dumps(other)}}} to the schema'
+            )
 
 
 def _read_parquet(path: Path) -> Iterator[pa.Table]:
@@ -115,7 +189,7 @@ def _reason(error: Exception) -> str:
     if "Expected" in words and "columns, got" in words:
         return "has a row with more or fewer fields than its header; give every row one field per column"
     if isinstance(error, UnicodeDecodeError) or "UTF8" in words:
-        return "is not UTF-8; save it in that encoding"
+        return NOT_UNICODE
     return "is damaged or not of the format that its ending says; write it again"
 
 
@@ -130,23 +204,25 @@ def _declared_texts(schema: Schema) -> Iterator[str]:
             yield from (*column.true_values, *column.false_values)
 
 
-def _opened(path: Path, ending: str) -> IO[bytes]:
-    return gzip.open(path) if ending.endswith(".gz") else path.open("rb")  # type: ignore[return-value]
+def opened(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked."""
+    return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")  # type: ignore[return-value]
 
 
-def _header(path: Path, ending: str, by_line: bool) -> list[str] | None:
+def _header(path: Path, separator: str, encoding: str, by_line: bool) -> list[str] | None:
     """The names in the first line that is not empty; None if there is none."""
-    with _opened(path, ending) as file:
-        line = first_line(file) if by_line else None
-        lines = [line.decode()] if line else io.TextIOWrapper(file, "utf-8-sig", newline="")
-        return next(filter(None, csv.reader(lines, delimiter=delimiter_of(ending), strict=by_line)), None)
+    with opened(path) as file:
+        line = first_line(transcoded(file, encoding)) if by_line else None
+        form = "utf-8-sig" if encoding == "utf-8" else encoding
+        lines = [line.decode()] if line else io.TextIOWrapper(file, form, newline="")
+        return next(filter(None, csv.reader(lines, delimiter=separator, strict=by_line)), None)
 
 
-def _read_lines(path: Path, ending: str, names: list[str], schema: Schema) -> Iterator[pa.Table]:
+def _read_lines(path: Path, separator: str, names: list[str], schema: Schema) -> Iterator[pa.Table]:
     """A text file, one row a line. What is wrong with lines is said at the end, the same wherever they are."""
-    with _guarded(path, lambda: _opened(path, ending)) as file:
-        lines = Lines(names, delimiter_of(ending))
-        parts = lines.read(file)
+    with _guarded(path, lambda: opened(path)) as file:
+        lines = Lines(names, separator)
+        parts = lines.read(transcoded(file, schema.read.encoding))
         while (part := _guarded(path, lambda: next(parts, None))) is not None:
             yield part
     if lines.malformed and schema.on_bad_value == "refuse":
@@ -158,14 +234,15 @@ def _read_lines(path: Path, ending: str, names: list[str], schema: Schema) -> It
     policies = {column.name: schema.policy(column) for column in schema.columns}
     read = lines.broken.difference(schema.ignore)
     if any(policies.get(name, schema.on_bad_value) == "refuse" for name in read):
-        raise DataError(f"file {str(path)!r} is not UTF-8; save it in that encoding")
+        raise DataError(f"file {str(path)!r} {NOT_UNICODE}")
 
 
-def _read_quoted(path: Path, ending: str, names: list[str]) -> pa.Table:
+def _read_quoted(path: Path, separator: str, encoding: str, names: list[str]) -> pa.Table:
     """A text file with line breaks inside quotes."""
     return arrow_csv.read_csv(
         path,
-        parse_options=arrow_csv.ParseOptions(delimiter=delimiter_of(ending), newlines_in_values=True),
+        read_options=arrow_csv.ReadOptions(encoding=encoding),
+        parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
         convert_options=arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, check_utf8=True
         ),

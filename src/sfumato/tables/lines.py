@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import IO
+from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
@@ -23,13 +23,39 @@ _MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a UTF-8 file."""
 
 
-def first_line(file: IO[bytes]) -> bytes | None:
+class Bytes(Protocol):
+    """What is needed of a file."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most this many bytes, and none at the end."""
+        ...
+
+
+class _Transcoded:
+    """A file in an encoding of one byte a letter, as UTF-8. A byte that is no letter becomes U+FFFD."""
+
+    def __init__(self, file: Bytes, encoding: str):
+        self._file, self._encoding = file, encoding
+
+    def read(self, size: int, /) -> bytes:
+        return self._file.read(size).decode(self._encoding, "replace").encode()
+
+
+def transcoded(file: Bytes, encoding: str) -> Bytes:
+    """The file as UTF-8; bytes that are not, in a file which says that it is, stay as they are."""
+    return file if encoding == "utf-8" else _Transcoded(file, encoding)
+
+
+def first_line(file: Bytes) -> bytes | None:
     """The first line of a file that is not empty; None if there is none."""
-    parts = (part for line in file for part in line.removeprefix(_MARK).splitlines())
-    return next(filter(None, parts), None)
+    for block in _blocks(file):
+        for line in block.splitlines():
+            if line:
+                return line
+    return None
 
 
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+def _blocks(file: Bytes) -> Iterator[bytes]:
     """The file in parts that end with a line."""
     rest = file.read(max(_BLOCK, len(_MARK))).removeprefix(_MARK)
     while part := file.read(_BLOCK):
@@ -50,13 +76,14 @@ class Lines:
         self._names = list(names)
         self._delimiter = delimiter
         # As RFC 4180 has it: a quote may stand around a field, and doubled inside of such a field.
-        field = f'(?:"(?:[^"]|"")*+"|[^"{delimiter}]*+)'
-        more = f"(?:{delimiter}{field}){{{len(names) - 1}}}"
+        cut = re.escape(delimiter)
+        field = f'(?:"(?:[^"]|"")*+"|[^"{cut}]*+)'
+        more = f"(?:{cut}{field}){{{len(names) - 1}}}"
         self._well_formed = re.compile((field + more).encode())
         self.malformed = False
         self.broken: set[str] = set()
 
-    def read(self, file: IO[bytes]) -> Iterator[pa.Table]:
+    def read(self, file: Bytes) -> Iterator[pa.Table]:
         """The lines of a file but for the first that is not empty, as columns of text, part by part.
 
         Malformed lines are left out; bytes that are not UTF-8 are U+FFFD, value by value.

@@ -69,11 +69,11 @@ def cell(value: Any) -> Cell:
         case bool():
             return "truth", value
         case int():
-            return "text", spelled_integer(value)
+            return "number", spelled_integer(value)
         case float():
-            return ("text", spelled_float(value)) if value == value else None
+            return ("number", spelled_float(value)) if value == value else None
         case Decimal():
-            return ("text", spelled_decimal(value)) if not value.is_nan() else None
+            return ("number", spelled_decimal(value)) if not value.is_nan() else None
         case _ if value is None or type(value).__name__ in _NOTHING:
             return None
         case date():

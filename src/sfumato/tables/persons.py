@@ -18,7 +18,9 @@ def identifiers(values: pa.ChunkedArray) -> pa.ChunkedArray:
     values = plain(values)
     kind = values.type
     if kind == MIXED:
-        values = pa.chunked_array([chunk.field("text") for chunk in values.chunks], pa.large_string())
+        values = pa.chunked_array(
+            [pc.coalesce(chunk.field("text"), chunk.field("number")) for chunk in values.chunks], pa.large_string()
+        )
     elif pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         values = _spelled(values)
     elif pa.types.is_integer(kind):

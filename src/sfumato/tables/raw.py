@@ -6,7 +6,8 @@ import pyarrow as pa
 
 MIXED = pa.struct(
     [
-        ("text", pa.large_string()),  # text, and numbers of any type as `spelling` writes them
+        ("text", pa.large_string()),
+        ("number", pa.large_string()),  # numbers of any type, as `spelling` writes them
         ("truth", pa.bool_()),
         ("moment", pa.timestamp("s")),  # in UTC if it has a time zone
         ("stranger", pa.bool_()),  # true for a value of any other type

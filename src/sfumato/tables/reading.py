@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.dataset as dataset
 
 from sfumato.errors import DataError
+from sfumato.schema.reading import Reading
 from sfumato.schema.schema import Schema
 from sfumato.tables.files import ROWS_AT_ONCE, check_names, read_file, read_file_parts
 from sfumato.tables.objects import pandas_column
 from sfumato.tables.persons import identifiers
 from sfumato.tables.type_warnings import warn_of_types
+from sfumato.tables.written import with_plain_numbers
 
 Kind = Literal["pandas", "polars", "arrow", "file"]
 
@@ -24,12 +27,13 @@ def kind_of(source: Any) -> Kind:
     if isinstance(source, str | os.PathLike):
         return "file"
     library = type(source).__module__.partition(".")[0]
-    if type(source).__name__ == "DataFrame" and library in ("pandas", "polars"):
+    if type(source).__name__ in ("DataFrame", "LazyFrame") and library in ("pandas", "polars"):
         return "pandas" if library == "pandas" else "polars"
-    if hasattr(source, "__arrow_c_stream__"):
+    if hasattr(source, "__arrow_c_stream__") or isinstance(source, dataset.Dataset):
         return "arrow"
     raise DataError(
-        f"a table was given as {type(source).__name__}; give a path, a pandas or polars DataFrame, or a pyarrow Table"
+        f"a table was given as {type(source).__name__}; give a path, a pandas or polars frame, a pyarrow Table or "
+        "Dataset, or anything that exports an Arrow stream, such as a DuckDB relation"
     )
 
 
@@ -45,7 +49,7 @@ def batches(source: Any, schema: Schema) -> Iterator[pa.Table]:
         if not warned:  # columns have one type in all parts
             warn_of_types(table.schema, schema, guessed=kind != "file")
             warned = True
-        yield _with_identifiers(_kept(table, schema), schema.unit.column)
+        yield _prepared(table, schema)
 
 
 def _parts(source: Any, kind: Kind, schema: Schema) -> Iterator[pa.Table]:
@@ -55,21 +59,25 @@ def _parts(source: Any, kind: Kind, schema: Schema) -> Iterator[pa.Table]:
         case "pandas":
             for start in range(0, max(len(source), 1), ROWS_AT_ONCE):
                 yield _read_pandas(source.iloc[start : start + ROWS_AT_ONCE])
+        case _ if isinstance(source, dataset.Dataset):
+            yield source.schema.empty_table()
+            yield from _dataset_parts(source)
         case _:
             table = _exported(source, kind)
             for start in range(0, max(len(table), 1), ROWS_AT_ONCE):
                 yield table.slice(start, ROWS_AT_ONCE)
 
 
-def read(source: Any, schema: Schema | None = None) -> pa.Table:
+def read(source: Any, schema: Schema | None = None, reading: Reading | None = None) -> pa.Table:
     """Read a table from a path or a data frame. Columns of CSV come as text, and none of it is null.
 
     With a schema, what happens to a row depends on that row alone: a line of a text file is a row, malformed lines are
-    refused or left out as the schema says, and persons are told apart by the text of their identifiers.
+    refused or left out as the schema says, and persons are told apart by the text of their identifiers. Without one,
+    `reading` says how a file is to be read.
     """
     match kind_of(source):
         case "file":
-            table = read_file(Path(source), schema)
+            table = read_file(Path(source), schema, reading)
         case "pandas":
             table = _read_pandas(source)
         case kind:
@@ -78,12 +86,27 @@ def read(source: Any, schema: Schema | None = None) -> pa.Table:
     if schema is None:
         return table
     warn_of_types(table.schema, schema, guessed=kind_of(source) != "file")
-    return _with_identifiers(_kept(table, schema), schema.unit.column)
+    return _prepared(table, schema)
 
 
-def _kept(table: pa.Table, schema: Schema) -> pa.Table:
-    """The table without the columns that the schema leaves out; they may be absent already."""
-    return table.drop_columns([name for name in table.column_names if name in schema.ignore])
+def _prepared(table: pa.Table, schema: Schema) -> pa.Table:
+    """The table as the schema says: without what it leaves out, with plain numbers and identifiers of persons."""
+    table = table.drop_columns([name for name in table.column_names if name in schema.ignore])
+    return _with_identifiers(with_plain_numbers(table, schema), schema.unit.column)
+
+
+def _dataset_parts(source: Any) -> Iterator[pa.Table]:
+    batches = source.to_batches(batch_size=ROWS_AT_ONCE)
+    while True:
+        try:
+            batch = next(batches, None)
+        except (pa.ArrowException, OSError):  # Arrow's words are left behind: they may quote values
+            batch = NotImplemented
+        if batch is NotImplemented:
+            raise DataError("the dataset cannot be read; check that its files are whole and of one schema")
+        if batch is None:
+            return
+        yield pa.Table.from_batches([batch])
 
 
 def _checked(table: pa.Table) -> pa.Table:
@@ -110,7 +133,11 @@ def _read_pandas(frame: Any) -> pa.Table:
 
 def _exported(source: Any, kind: Kind) -> pa.Table:
     try:
-        return source.to_arrow() if kind == "polars" else pa.table(source)
+        if isinstance(source, dataset.Dataset):
+            return source.to_table()
+        if kind == "polars":
+            return (source.collect() if type(source).__name__ == "LazyFrame" else source).to_arrow()
+        return pa.table(source)
     except pa.ArrowException:  # Arrow's words are left behind: they may quote values
         pass
     raise DataError("the table has a column of a type that Arrow does not know; convert it, for example to text")

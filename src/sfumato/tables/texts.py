@@ -20,8 +20,8 @@ def as_text(array: pa.Array, column: Column) -> pa.Array:
         return pc.if_else(array, *(pa.scalar(word, pa.large_string()) for word in words))
     if isinstance(column, Number) and column.decimals is not None:
         return _fixed_point(array, column.decimals)
-    if isinstance(column, Date | Datetime) and column.format is not None:
-        return _formatted(array, column.format)
+    if isinstance(column, Date | Datetime) and column.formats:
+        return _formatted(array, column.formats[0])
     return array.cast(pa.large_string())
 
 

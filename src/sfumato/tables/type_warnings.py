@@ -69,5 +69,6 @@ def _is_readable(column: Column, kind: pa.DataType) -> bool:
     if isinstance(column, Date | Datetime):
         # pandas has floats where there is no value at all.
         moment = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
-        return moment or pa.types.is_floating(kind) or (number and column.format is not None)
+        moment = moment or (pa.types.is_time(kind) and bool(column.formats))
+        return moment or pa.types.is_floating(kind) or (number and bool(column.formats))
     return number
