@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import closing
 from datetime import time
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,12 @@ def read_excel(path: Path, reading: Reading) -> pa.Table:
         ) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its words are about styles and extensions, and may name cells
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        sheets = book.sheetnames
-        name = reading.sheet or sheets[0]
-        if name not in sheets:
-            raise DataError(f"file {str(path)!r} has no sheet {name!r}; it has {', '.join(sheets)}")
-        rows = [row for row in book[name].iter_rows(values_only=True) if any(cell is not None for cell in row)]
-        book.close()
+        with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
+            sheets = book.sheetnames
+            name = reading.sheet or sheets[0]
+            if name not in sheets:
+                raise DataError(f"file {str(path)!r} has no sheet {name!r}; it has {', '.join(sheets)}")
+            rows = [row for row in book[name].iter_rows(values_only=True) if any(cell is not None for cell in row)]
     if not rows:
         raise DataError(f"sheet {name!r} of {str(path)!r} is empty; give one whose first row names the columns")
     header = ["" if cell is None else str(cell) for cell in rows[0]]
