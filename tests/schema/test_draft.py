@@ -15,7 +15,7 @@ from sfumato.schema.schema import Schema
 
 def drafted(values):
     array = values if isinstance(values, pa.Array) else pa.array(values)
-    column = draft(pa.table({"x": array}), "t").to_dict()["columns"][0]
+    column = draft(pa.table({"x": array}), "t").schema.to_dict()["columns"][0]
     return {key: column[key] for key in column if key not in ("name", "domain_from", "note")}
 
 
@@ -63,7 +63,7 @@ def test_the_kind_and_the_domain_are_guessed(values, keys):
 
 
 def test_every_column_says_that_it_was_observed_and_what_was_taken():
-    schema = draft(pa.table({"a": ["1", "2"], "b": ["u", "?"], "c": ["0.5", "1"], "d": [None, None]}), "t")
+    schema = draft(pa.table({"a": ["1", "2"], "b": ["u", "?"], "c": ["0.5", "1"], "d": [None, None]}), "t").schema
     assert schema.observed == ("a", "b", "c", "d")
     assert [column.note for column in schema.columns] == [
         "taken from the data: min and max, whether values are missing",
@@ -75,7 +75,7 @@ def test_every_column_says_that_it_was_observed_and_what_was_taken():
 
 def test_a_table_without_rows_has_a_draft():
     table = pa.table({"a": pa.array([], pa.string())})
-    assert len(SchemaCodec(draft(table, "t")).encode(table)) == 0
+    assert len(SchemaCodec(draft(table, "t").schema).encode(table)) == 0
 
 
 texts = st.one_of(
@@ -102,7 +102,7 @@ columns = st.one_of(
 @given(columns)
 def test_a_draft_fits_its_table_and_does_not_depend_on_the_order_of_rows(values):
     table = pa.table({"x": pa.array(values)})
-    schema = draft(table, "t")
+    schema = draft(table, "t", keep=table.column_names).schema
     assert len(SchemaCodec(schema).encode(table)) == len(values)
-    assert draft(pa.table({"x": pa.array(values[::-1])}), "t") == schema
+    assert draft(pa.table({"x": pa.array(values[::-1])}), "t", keep=["x"]).schema == schema
     assert Schema.parse(schema.to_dict()) == schema

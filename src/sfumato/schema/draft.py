@@ -1,58 +1,135 @@
 """Drafting a schema by looking at the data: a start for a person, marked column by column as observed.
 
 Whatever a draft says about a column may reveal persons. So each column says `domain_from: observed` and notes
-what was taken from the data; a person replaces it by what is publicly known.
+what was taken from the data; a person replaces it by what is publicly known. Identifiers, free text and columns that
+are nearly unique are left out (`ignore`), unless a person asks for them by name.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from sfumato.schema.fields import LARGEST, NUMBER
+import numpy as np
+
+from sfumato.errors import SchemaError
+from sfumato.schema.draft_dates import of_moments
+from sfumato.schema.draft_facts import Facts, Finding
+from sfumato.schema.draft_numbers import integer_keys, number_keys
+from sfumato.schema.draft_table import (
+    LABELS,
+    functions,
+    is_person_key,
+    missing_together,
+    orders,
+    serial_number,
+    unit_of,
+)
+from sfumato.schema.draft_texts import FIXED_POINT, categorical_keys, text_keys, unpublishable
+from sfumato.schema.reading import Reading
 from sfumato.schema.schema import Schema
 
-if TYPE_CHECKING:  # a draft asks an Arrow table for its distinct values and needs nothing else of Arrow
+if TYPE_CHECKING:
     import pyarrow as pa
-
-_BLANKS = ("", "?")
-_WORDS_FOR_MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "-")
-_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
-_FIXED_POINT = re.compile(r"-?(0|[1-9][0-9]{0,11})(\.[0-9]{1,6})?")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MOMENT = re.compile(_DAY.pattern + r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?")
-_TRUTH = {"true", "false"}, {"True", "False"}, {"TRUE", "FALSE"}
 
 Keys = dict[str, Any]
 
 
-def draft(table: pa.Table, name: str) -> Schema:
-    """Guess the kind and the domain of every column from the data; equal tables give equal drafts."""
-    columns = [_column(column_name, table.column(column_name)) for column_name in table.column_names]
-    return Schema.parse({"name": name, "columns": columns})
+@dataclass(frozen=True)
+class Draft:
+    """A schema to start from, and why it is so, column by column."""
+
+    schema: Schema
+    findings: tuple[Finding, ...]
 
 
-def _column(name: str, values: pa.ChunkedArray) -> Keys:
-    kind = str(values.type)
-    if kind.startswith("dictionary"):
-        values = values.cast(values.type.value_type)
-        kind = str(values.type)
-    nullable = values.null_count > 0
-    if kind.startswith("timestamp"):
-        # Python has no nanoseconds, and moments with a time zone count in UTC.
-        values = values.cast(kind.split(",")[0].rstrip("]") + "]").cast("timestamp[us]", safe=False)
-    distinct = [value for value in values.unique().to_pylist() if value is not None]
-    if any(value != value for value in distinct):
-        nullable, distinct = True, [value for value in distinct if value == value]
-    if distinct and isinstance(distinct[0], str):
-        keys, tokens = _of_texts(distinct)
+def draft(table: pa.Table, name: str, reading: Reading | None = None, keep: Collection[str] = ()) -> Draft:
+    """Guess the kind and the domain of every column from the data; equal tables give equal drafts.
+
+    Args:
+        table: the rows, text as text.
+        name: of the table.
+        reading: how its file was read; the schema states it.
+        keep: columns to declare even if they look like identifiers or free text.
+    """
+    facts = {one: Facts.of(one, table.column(one)) for one in table.column_names}
+    unknown = sorted(set(keep) - set(facts))
+    if unknown:
+        raise SchemaError(f"column {unknown[0]!r} is not in the table; it has {', '.join(facts)}")
+    keys: Keys = {"name": name}
+    if reading is not None and reading != Reading():
+        keys["read"] = reading.model_dump(exclude_defaults=True)
+    persons = [one for one in facts.values() if is_person_key(one) and one.name not in keep]
+    findings: list[Finding] = []
+    if persons:
+        person = max(persons, key=lambda one: one.distinct)
+        keys["unit"], why = unit_of(person)
+        findings.append(Finding(person.name, "unit", why))
+    columns, ignored = [], []
+    for one in facts.values():
+        if persons and one.name == keys["unit"]["column"]:
+            continue
+        declared, seen, refusal = _column(one)
+        if refusal is not None and one.name not in keep:
+            ignored.append(one.name)
+            findings.append(Finding(one.name, "ignore", refusal))
+        else:
+            columns.append(declared)
+            findings.append(Finding(one.name, declared["type"], _told(one, declared) + seen))
+    if not columns:
+        raise SchemaError(
+            f"every column looks like an identifier or free text ({', '.join(ignored)}), so nothing is left to "
+            "declare; name those that you want all the same (--keep COLUMN)"
+        )
+    keys |= {"ignore": ignored} if ignored else {}
+    keys["columns"] = columns
+    findings += _related(table, keys)
+    labels = [column["name"] for column in columns if column["name"].lower() in LABELS and column["type"] in _CLASSES]
+    if labels:
+        keys["label"] = labels[0]
+    order = {one: place for place, one in enumerate(facts)}
+    return Draft(Schema.parse(keys), tuple(sorted(findings, key=lambda one: order[one.column])))
+
+
+_CLASSES = ("categorical", "boolean")
+
+
+def _column(facts: Facts) -> tuple[Keys, str, str | None]:
+    """The keys of a column, what was seen, and why it must not be published as it is."""
+    seen, refusal = "", serial_number(facts)
+    tokens: list[str] = []
+    if facts.texts:
+        keys, tokens, seen = text_keys({str(text): count for text, count in facts.counts.items()})
+        if keys["type"] == "categorical":
+            refusal = unpublishable(facts.without(set(tokens)), facts.rows)
+        elif keys["type"] == "integer" and not tokens:
+            refusal = serial_number(Facts(facts.name, facts.rows, _as_integers(facts), facts.missing))
     else:
-        keys, tokens = _of_values(distinct), []
-    return _declaration(name, keys, nullable, tokens)
+        keys = _of_values(facts.counts)
+        if keys["type"] == "categorical":
+            refusal = refusal or unpublishable({str(value): n for value, n in facts.counts.items()}, facts.rows)
+    return _fitting(_declaration(facts.name, keys, facts.missing > 0, tokens)), seen, refusal
+
+
+def _fitting(declared: Keys) -> Keys:
+    """The keys without those that a schema would refuse: bins too narrow, or all of a bin special."""
+    for without in ((), ("edges",), ("special",), ("edges", "special")):
+        kept = {key: value for key, value in declared.items() if key not in without}
+        try:
+            Schema.parse({"name": "draft", "columns": [kept]})
+        except SchemaError:
+            continue
+        return kept
+    return declared
+
+
+def _as_integers(facts: Facts) -> dict[Any, int]:
+    texts = {text.strip(): count for text, count in facts.counts.items()}
+    return {int(text) if text.lstrip("-").isdigit() else text: count for text, count in texts.items()}
 
 
 def _declaration(name: str, keys: Keys, nullable: bool, tokens: Sequence[str]) -> Keys:
@@ -71,107 +148,109 @@ def _declaration(name: str, keys: Keys, nullable: bool, tokens: Sequence[str]) -
 _TAKEN = {
     "categories": "categories",
     "min": "min and max",
+    "edges": "edges",
+    "values": "values",
+    "special": "special values",
     "decimals": "decimals",
+    "written": "how numbers are written",
+    "format": "format",
     "granularity": "granularity",
     "true_values": "the words for true and false",
 }
 
 
-def _of_texts(texts: list[str]) -> tuple[Keys, list[str]]:
-    """The keys of a text column, and the texts in it that stand for a missing value."""
-    blanks = sorted({text for text in texts if text.strip() in _BLANKS})
-    texts = [text for text in texts if text.strip() not in _BLANKS]
-    # NA may be a region or a name: among numbers and dates it means missing, among words it is one of them.
-    words = sorted(text for text in texts if text.strip() in _WORDS_FOR_MISSING)
-    present = [text for text in texts if text.strip() not in _WORDS_FOR_MISSING]
-    keys = _of_plain_texts([text.strip() for text in present]) if present else None
-    if keys is not None:
-        return keys, [*blanks, *words]
-    for spelling in _TRUTH:
-        if texts and set(texts) <= spelling:
-            true, false = sorted(spelling, key=str.lower, reverse=True)
-            return {"type": "boolean", "true_values": [true], "false_values": [false]}, blanks
-    return _categorical(texts), blanks
-
-
-def _of_plain_texts(texts: list[str]) -> Keys | None:
-    """The keys of texts that are all numbers or all dates; None if they are neither."""
-    if all(_PLAIN_INTEGER.fullmatch(text) for text in texts):
-        return _integer([int(text) for text in texts])
-    if all(_FIXED_POINT.fullmatch(text) for text in texts):
-        decimals = max(len(text.partition(".")[2]) for text in texts)
-        return _number([float(text) for text in texts], decimals)
-    # 00123 is an identifier, not a number.
-    if all(re.fullmatch(NUMBER, text) and not re.match(r"[+-]?0[0-9]", text) for text in texts):
-        numbers = [float(text) for text in texts]
-        return _number(numbers, None) if all(map(isfinite, numbers)) else None
-    try:
-        if all(_DAY.fullmatch(text) for text in texts):
-            return _moments([date.fromisoformat(text) for text in texts])
-        if all(_MOMENT.fullmatch(text) for text in texts):
-            return _moments([datetime.fromisoformat(text) for text in texts])
-    except ValueError:
-        return None
-    return None
-
-
-def _of_values(values: list[Any]) -> Keys:
+def _of_values(counts: dict[Any, int]) -> Keys:
     """The keys of a typed column."""
-    if not values:
-        return _categorical([])
-    first = values[0]
+    first = next(iter(counts), None)
     if isinstance(first, float):
-        values = [value for value in values if isfinite(value)]
-        if not values:
-            return _categorical([])
+        counts = {value: count for value, count in counts.items() if isfinite(value)}
+    if not counts:
+        return categorical_keys([])
     if isinstance(first, bool):
         return {"type": "boolean"}
     if isinstance(first, int):
-        return _integer(values)
-    if isinstance(first, float) and all(value.is_integer() and abs(value) < 2**53 for value in values):
-        return _integer([int(value) for value in values])
+        return integer_keys(counts) or categorical_keys([str(value) for value in counts])
+    if isinstance(first, float) and all(value.is_integer() and abs(value) < 2**53 for value in counts):
+        return integer_keys(counts) or categorical_keys([])
     if isinstance(first, float | Decimal):
-        return _number([float(value) for value in values], _decimals(values))
+        numbers: dict[float, int] = {}
+        for value, count in counts.items():
+            numbers[float(value)] = numbers.get(float(value), 0) + count
+        return number_keys(numbers, _decimals(list(counts)))
     if isinstance(first, date):
-        return _moments(values)
-    return _categorical([str(value) for value in values])
+        return of_moments(list(counts))
+    return categorical_keys([str(value) for value in counts])
 
 
 def _decimals(values: list[Any]) -> int | None:
     """The number of decimals that all values have at most, if that is few."""
     texts = [format(value, "f") if isinstance(value, Decimal) else repr(value) for value in values]
-    if not all(_FIXED_POINT.fullmatch(text) for text in texts):
+    if not all(FIXED_POINT.fullmatch(text) for text in texts):
         return None
     return max(len(text.partition(".")[2].rstrip("0")) for text in texts)
 
 
-def _integer(values: list[int]) -> Keys:
-    low, high = min(values), max(values)
-    if low >= -LARGEST and high <= LARGEST:
-        return {"type": "integer", "min": low, "max": high}
-    return _categorical([str(value) for value in values])
+def _told(facts: Facts, keys: Keys) -> str:
+    """What was seen of a column, in a few words."""
+    if facts.distinct == 1:
+        return "the same value in every row: it says nothing, and could be left out"
+    tokens = set(keys.get("null_values", ()))
+    missing = facts.missing + sum(count for value, count in facts.counts.items() if value in tokens)
+    words = f"{len(facts.without(tokens)):,} different values"
+    if "values" in keys:
+        words += ", a set of few numbers"
+    if "special" in keys:
+        words += (
+            f"; {', '.join(f'{one:g}' for one in keys['special'])} by itself: far from all others, or in very many rows"
+        )
+    if "edges" in keys:
+        words += "; most are small, so bins grow with the numbers"
+    return words + (f"; missing in {missing / facts.rows:.1%} of the rows" if missing else "")
 
 
-def _number(values: list[float], decimals: int | None) -> Keys:
-    keys: Keys = {"type": "number", "min": min(values), "max": max(values)}
-    if decimals is None or max(map(abs, values)) * 10**decimals > 2**53:
-        return keys
-    return keys | {"decimals": decimals}
+def _related(table: pa.Table, keys: Keys) -> list[Finding]:
+    """Declare functions and orders of columns; findings about them, and about what is missing together."""
+    named = {column["name"]: column for column in keys["columns"]}
+    found = []
+    coded, labels = {}, {}
+    for name, column in named.items():
+        if column["type"] == "categorical" and 2 <= len(column["categories"]) <= 1_000:
+            places = {label: place for place, label in enumerate(column["categories"])}
+            texts = table.column(name).to_pylist()
+            coded[name] = np.array([places.get(str(text), -1) for text in texts], dtype=np.int64)
+            labels[name] = column["categories"]
+    for image, (source, values) in functions(coded, labels).items():
+        named[image]["derived"] = {"of": source, "values": values}
+        found.append(
+            Finding(image, "derived", f"always the same for the same value of {source}, from which it is computed")
+        )
+    return found + _ordered(table, keys, named) + _missing(table, named)
 
 
-def _moments(values: list[Any]) -> Keys:
-    if not isinstance(values[0], datetime):
-        return {"type": "date", "min": min(values).isoformat(), "max": max(values).isoformat()}
-    values = [value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value for value in values]
-    finest = "day"
-    for unit in ("hour", "minute", "second"):
-        finest = unit if any(getattr(value, unit) for value in values) else finest
-    low, high = (bound.replace(microsecond=0).isoformat() for bound in (min(values), max(values)))
-    return {"type": "datetime", "min": low, "max": high, "granularity": finest}
+def _ordered(table: pa.Table, keys: Keys, named: dict[str, Keys]) -> list[Finding]:
+    moments = {
+        name: np.array([_moment(value) for value in table.column(name).to_pylist()], dtype=np.int64)
+        for name, column in named.items()
+        if column["type"] == "date" and "format" not in column
+    }
+    found = orders(moments)
+    if found:
+        keys["rules"] = [{"less_or_equal": list(pair)} for pair in found]
+    return [Finding(first, "rules", f"never later than {second}") for first, second in found]
 
 
-def _categorical(texts: list[str]) -> Keys:
-    if texts:
-        return {"type": "categorical", "categories": sorted(texts)}
-    note = "taken from the data: that no value is present; declare the type and the domain"
-    return {"type": "categorical", "categories": ["unknown"], "note": note}
+def _moment(value: Any) -> int:
+    try:
+        day = date.fromisoformat(value.strip()) if isinstance(value, str) else value
+        return day.toordinal() if isinstance(day, date) and not isinstance(day, datetime) else -(2**62)
+    except ValueError:
+        return -(2**62)
+
+
+def _missing(table: pa.Table, named: dict[str, Keys]) -> list[Finding]:
+    masks = {}
+    for name, column in named.items():
+        if column.get("nullable"):
+            tokens = set(column["null_values"])
+            masks[name] = np.array([value is None or value in tokens for value in table.column(name).to_pylist()])
+    return missing_together(masks)

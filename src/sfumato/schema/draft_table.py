@@ -1,0 +1,121 @@
+"""Drafting what columns have to do with each other: persons, functions, orders, what is missing together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.schema.draft_facts import Facts, Finding
+
+Keys = dict[str, Any]
+Codes = NDArray[np.int64]
+
+_PERSON = re.compile(
+    r"(patient|person|client|customer|user|pupil|student|member|subject|participant|household|employee|case|resident)s?"
+    r"[ _.-]*(id|no|nr|number|key|code|hash|pseudonym)?|pseudonym|ssn|(id|key)",
+    re.IGNORECASE,
+)
+_IDENTIFIER = re.compile(
+    r"(^|[ _.-])(id|uuid|guid|key|no|nr|num|number|index|row)$|^(id|uuid|ssn)|(?<=[a-z])(ID|Id|No|Nr)$", re.I
+)
+LABELS = ("label", "target", "class", "outcome", "y")
+LARGEST_SOURCE = 1_000
+LEAST_ROWS = 5
+"""A column is taken for a function of another only if each value of that one is in so many rows, on average."""
+
+
+def is_person_key(facts: Facts) -> bool:
+    """Whether a column tells persons apart who own several rows each, by its name and its repetitions."""
+    if facts.rows < 50 or facts.missing > facts.rows / 10 or not _PERSON.fullmatch(facts.name.strip()):
+        return False
+    whole = all(
+        isinstance(value, int) or (isinstance(value, str) and " " not in value.strip()) for value in facts.counts
+    )
+    return whole and facts.rows / 20 < facts.distinct < 0.9 * facts.rows
+
+
+def unit_of(facts: Facts) -> tuple[Keys, str]:
+    """How many rows of a person should count: as many as 95 in 100 persons own."""
+    owned = np.sort(np.array(list(facts.counts.values())))
+    rows = int(owned[min(len(owned) - 1, int(0.95 * len(owned)))])
+    lost = int(np.maximum(owned - rows, 0).sum())
+    why = (
+        f"{facts.distinct:,} values in {facts.rows:,} rows: it tells persons apart. 95 of 100 own at most {rows} rows; "
+        f"counting {rows} of each leaves out {lost:,} rows, and the noise grows with this number"
+    )
+    return {"column": facts.name, "rows": rows}, why
+
+
+def serial_number(facts: Facts) -> str | None:
+    """Why whole numbers are an identifier: one for each row, and counted up or named so."""
+    if facts.rows < 50 or facts.distinct < 0.95 * facts.rows or not all(isinstance(one, int) for one in facts.counts):
+        return None
+    low, high = min(facts.counts), max(facts.counts)
+    if high - low < 2 * facts.distinct or _IDENTIFIER.search(facts.name.strip()):
+        return f"an identifier: {facts.distinct:,} different whole numbers in {facts.rows:,} rows"
+    return None
+
+
+def functions(codes: Mapping[str, Codes], labels: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, dict[str, str]]]:
+    """Columns of labels that are functions of another one: for each, that column and what its values become.
+
+    Args:
+        codes: the code of each row in each column, -1 where it is missing.
+        labels: the label of each code.
+    """
+    found: dict[str, tuple[str, dict[str, str]]] = {}
+    rows = len(next(iter(codes.values()), ()))
+    for source, image in permutations(codes, 2):
+        sizes = len(labels[source]), len(labels[image])
+        taken = {*found, *(of for of, _ in found.values())}
+        if source in found or image in taken:
+            continue
+        if not 2 <= sizes[1] <= sizes[0] <= LARGEST_SOURCE or sizes[0] * LEAST_ROWS > rows:
+            continue
+        one, two = codes[source], codes[image]
+        if _is_function(one[:2_000], two[:2_000]) and _is_function(one, two):
+            pairs = np.unique(np.stack([one, two], axis=1), axis=0)
+            known = {labels[source][a]: labels[image][b] for a, b in pairs.tolist() if a >= 0}
+            if len(known) == sizes[0]:
+                found[image] = (source, known)
+    return found
+
+
+def _is_function(one: Codes, two: Codes) -> bool:
+    """Whether equal codes in one column have equal codes in the other, missing ones included."""
+    if not np.array_equal(one < 0, two < 0):
+        return False
+    return len(np.unique(one * (int(two.max(initial=0)) + 2) + two)) == len(np.unique(one))
+
+
+def orders(moments: Mapping[str, Codes]) -> list[tuple[str, str]]:
+    """Pairs of columns of moments of which the first is never later; -2^62 stands for missing."""
+    found = []
+    for first, second in permutations(moments, 2):
+        one, two = moments[first], moments[second]
+        both = (one > -(2**62)) & (two > -(2**62))
+        if both.sum() >= 100 and (one[both] <= two[both]).all() and (one[both] < two[both]).any():
+            found.append((first, second))
+    return found
+
+
+def missing_together(missing: Mapping[str, NDArray[np.bool_]]) -> list[Finding]:
+    """Groups of columns that are missing in the same rows."""
+    groups: dict[bytes, list[str]] = {}
+    for name, mask in missing.items():
+        if 0.01 < mask.mean() < 0.99:
+            groups.setdefault(mask.tobytes(), []).append(name)
+    return [
+        Finding(
+            names[0],
+            "missing_patterns",
+            f"missing in the same rows as {', '.join(names[1:])}: 'missing_patterns' keeps it so",
+        )
+        for names in groups.values()
+        if len(names) > 1
+    ]
