@@ -20,6 +20,7 @@ from sfumato.cli.party import audit, serve
 from sfumato.cli.query import query
 from sfumato.cli.sample import sample
 from sfumato.cli.schema import check, draft
+from sfumato.cli.schema_edit import edit
 from sfumato.cli.synthesize import synthesize
 
 app = typer.Typer(
@@ -28,7 +29,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-schema_app = typer.Typer(help="Check or draft the public schema of a table.", no_args_is_help=True)
+schema_app = typer.Typer(help="Draft, confirm or check the public schema of a table.", no_args_is_help=True)
 consortium_app = typer.Typer(help="Agree on a study of many parties: keys, manifest, signatures.", no_args_is_help=True)
 party_app = typer.Typer(help="Take part in a study with a table that never leaves.", no_args_is_help=True)
 
@@ -43,6 +44,7 @@ app.command()(methods)
 app.command()(demo)
 schema_app.command()(check)
 schema_app.command()(draft)
+schema_app.command()(edit)
 app.add_typer(schema_app, name="schema")
 app.command()(curate)
 for one in (key, init, sign, certificates):

@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+import pyarrow as pa
 import typer
-import yaml
 
 from sfumato import tables
 from sfumato.cli.console import JsonOption, err, explained, out, print_json
-from sfumato.errors import SchemaError
+from sfumato.cli.schema_text import schema_text
+from sfumato.errors import DataError
 from sfumato.files import PRIVATE, check_new, write_new
 from sfumato.fitting import check_fits
+from sfumato.intake.checking import Problem, problems
 from sfumato.intake.codec import SchemaCodec
 from sfumato.schema.draft import draft as draft_schema
 from sfumato.schema.schema import Schema
-from sfumato.text import json_text
+from sfumato.text import one_line
+
+SHOWN = 10
+"""The most rows that are shown of one problem."""
 
 
 @explained
 def check(
     data: Annotated[Path, typer.Argument(help="The private table.")],
     schema: Annotated[Path, typer.Option(help="The public schema.")],
+    show_lines: Annotated[
+        bool, typer.Option("--show-lines", help="Show rows and values that do not fit, on your own terminal only.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether a table fits its schema. Nothing is measured and nothing is spent; no value is shown."""
+    """Say all that is wrong with a table. Nothing is measured and nothing is spent; no value is shown."""
+    if show_lines and (as_json or not sys.stdout.isatty()):
+        raise DataError(
+            "--show-lines shows private values, so it writes to a terminal only, and never to a file or pipe"
+        )
     public = Schema.load(schema)
+    table = tables.read(data, public)
+    found = list(problems(table.drop_columns([public.unit.column]) if public.unit.column else table, public))
+    if found:
+        _show_problems(found, table, show_lines)
+    if any(one.stops for one in found):
+        raise DataError(
+            f"the table does not fit {str(schema)!r}:\n" + "\n".join(one.words for one in found if one.stops)
+        )
     check_fits(data, public)
     domain = SchemaCodec(public).domain
     if as_json:
@@ -39,6 +60,17 @@ def check(
             f"The domain of {', '.join(public.unaccepted)} was observed in the data; declare what is publicly known, "
             "or accept it by name."
         )
+
+
+def _show_problems(found: list[Problem], table: pa.Table, lines: bool) -> None:
+    """What does not stop a run; and with `lines`, the first rows of each problem with their values."""
+    for one in found:
+        if not one.stops:
+            err.print(f"note: {one.words}.", soft_wrap=True)
+        if lines:
+            out.print(f"{one.column}: {len(one.rows):,} rows")
+            for row in one.rows[:SHOWN].tolist():
+                out.print(f"  line {row + 2}: {one_line(table.column(one.column)[row].as_py(), 60)}")
 
 
 @explained
@@ -77,12 +109,3 @@ def draft(
         "domains that nobody accepted by name.",
         soft_wrap=True,
     )
-
-
-def schema_text(schema: Schema, file: Path | None) -> str:
-    """A schema as the ending of its file says: YAML, or else JSON."""
-    if file is not None and file.suffix not in (".json", ".yaml", ".yml"):
-        raise SchemaError(f"schema file {str(file)!r} has no known ending; give a .json, .yaml or .yml file")
-    if file is not None and file.suffix != ".json":
-        return yaml.safe_dump(schema.to_dict(), allow_unicode=True, sort_keys=False, width=120)
-    return json_text(schema.to_dict()) + "\n"

@@ -44,7 +44,7 @@ class SchemaCodec:
 
         What becomes of a row depends on that row and the schema alone.
         """
-        _check_names(table.column_names, self.schema)
+        check_names(table.column_names, self.schema)
         return Records(
             self.domain,
             (
@@ -77,7 +77,8 @@ def _same_values(records: Records, arrays: Mapping[str, pa.Array]) -> dict[str, 
     return shared
 
 
-def _check_names(names: Sequence[str], schema: Schema) -> None:
+def check_names(names: Sequence[str], schema: Schema) -> None:
+    """Refuse a table that has other columns than its schema; the names of columns are public."""
     twice = sorted({name for name in names if names.count(name) > 1})
     lacking = [name for name in schema.names if name not in names]
     extra = [name for name in names if name not in schema.names and name != schema.unit.column]

@@ -33,14 +33,15 @@ _OBSERVING = (
 
 def refusal(column: Column, mark: int, kind: pa.DataType) -> DataError:
     """The refusal of a value that has `mark`, in a column of an Arrow type."""
-    problem, place = _problem(column, mark, kind), _place(column, mark)
+    problem, place = problem_of(column, mark, kind), place_of(column, mark)
     return DataError(
         f"column {column.name!r}: {problem}. Say what becomes of such values: {place} (docs/schema.md, Bad values), "
         f"or correct the table. {_OBSERVING}"
     )
 
 
-def _problem(column: Column, mark: int, kind: pa.DataType) -> str:
+def problem_of(column: Column, mark: int, kind: pa.DataType) -> str:
+    """What is wrong with a value that has `mark`."""
     if mark == MISSING:
         return "a value is missing"
     if mark == UNDECLARED:
@@ -53,7 +54,7 @@ def _problem(column: Column, mark: int, kind: pa.DataType) -> str:
     return f"a value is not {wanted} (the table has Arrow type {type_name(kind)})"
 
 
-def _place(column: Column, mark: int) -> str:
+def place_of(column: Column, mark: int) -> str:
     """The keys that give bad values of this kind a place."""
     rest = "'on_bad_value'"
     if isinstance(column, Categorical):

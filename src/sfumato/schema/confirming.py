@@ -1,0 +1,101 @@
+"""Confirming a draft: which columns are asked about together, and what an answer makes of the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime
+from sfumato.schema.schema import Schema
+
+
+@dataclass(frozen=True)
+class Group:
+    """Columns that one answer can settle.
+
+    Args:
+        title: what they have in common.
+        columns: their names.
+        values: what would be published of each.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    values: tuple[str, ...]
+
+
+def groups(schema: Schema) -> list[Group]:
+    """The columns whose domain is observed and not accepted: those with the same values together, then by kind."""
+    open_columns = [column for column in schema.columns if column.name in schema.unaccepted]
+    found: dict[str, list[Column]] = {}
+    for column in open_columns:
+        found.setdefault(_likeness(column), []).append(column)
+    kinds: dict[str, list[Column]] = {}
+    for title, columns in found.items():
+        alike = len(columns) > 1 and isinstance(columns[0], Categorical | Boolean)
+        kinds.setdefault(title if alike else _kind(columns[0]), []).extend(columns)
+    return [
+        Group(title, tuple(one.name for one in some), tuple(map(domain_text, some))) for title, some in kinds.items()
+    ]
+
+
+def _likeness(column: Column) -> str:
+    if isinstance(column, Categorical | Boolean):
+        return f"with the same values: {domain_text(column)}"
+    return column.name
+
+
+def _kind(column: Column) -> str:
+    if isinstance(column, Categorical | Boolean):
+        return "of words"
+    return "of dates or times" if isinstance(column, Date | Datetime) else "of numbers"
+
+
+def domain_text(column: Column) -> str:
+    """What a release would publish of a column, in a few words."""
+    match column:
+        case Categorical():
+            shown = ", ".join(column.labels[:8])
+            return shown + (f" … {len(column.labels)} in all" if len(column.labels) > 8 else "")
+        case Boolean():
+            return "true, false"
+        case Date() | Datetime():
+            return f"{column.min} to {column.max}"
+        case _:
+            words = f"{column.min:g} to {column.max:g}"
+            return words + (f", and {', '.join(f'{one:g}' for one in column.special)}" if column.special else "")
+
+
+def declared(schema: Schema, names: Sequence[str], note: str) -> Schema:
+    """The domains of these columns are publicly known as they stand; the note says from where."""
+    return _changed(schema, names, {"domain_from": "known", "note": note})
+
+
+def bounded(schema: Schema, name: str, low: Any, high: Any) -> Schema:
+    """A column of numbers with bounds that a person gave; bins follow from them."""
+    keys = {"min": low, "max": high, "edges": None, "values": None, "domain_from": "declared", "note": None}
+    return _changed(schema, [name], keys)
+
+
+def ignored(schema: Schema, names: Sequence[str]) -> Schema:
+    """These columns are left out, with all that says something about them."""
+    keys = schema.to_dict()
+    keys["columns"] = [column for column in keys["columns"] if column["name"] not in names]
+    for column in keys["columns"]:
+        if column.get("derived", {}).get("of") in names:
+            del column["derived"]
+    keys["ignore"] = [*keys.get("ignore", []), *names]
+    if keys.get("label") in names:
+        del keys["label"]
+    keys["rules"] = [rule for rule in keys.get("rules", []) if not set(rule.get("less_or_equal", ())) & set(names)]
+    return Schema.parse({key: value for key, value in keys.items() if value or key == "columns"})
+
+
+def _changed(schema: Schema, names: Sequence[str], changes: dict[str, Any]) -> Schema:
+    keys = schema.to_dict()
+    for place, column in enumerate(keys["columns"]):
+        if column["name"] in names:
+            merged = column | changes
+            keys["columns"][place] = {key: value for key, value in merged.items() if value is not None}
+    return Schema.parse(keys)

@@ -1,0 +1,106 @@
+"""`sfumato schema draft`, `edit` and `check`: from a messy file to a schema that a person stands for."""
+
+import json
+import os
+import stat
+
+import numpy as np
+import pandas
+import pytest
+import yaml
+from test_commands import sfumato
+from typer.testing import CliRunner
+
+from sfumato.cli import app
+from sfumato.schema.schema import Schema
+
+
+@pytest.fixture
+def study(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = 400
+    table = pandas.DataFrame({f"symptom {i}": rng.choice(["Y", "N"], rows) for i in range(30)})
+    table["age"] = rng.integers(18, 95, rows)
+    table["dose"] = rng.choice([2.5, 5.0, 10.0], rows)
+    table["seen"] = pandas.to_datetime("2020-01-01") + pandas.to_timedelta(rng.integers(0, 900, rows), "D")
+    table["site"] = rng.choice(["north", "south", "west"], rows)
+    table["note"] = [f"the patient number {i} felt well today" for i in range(rows)]
+    table.to_csv(tmp_path / "trial.csv", index=False, sep=";", decimal=",")
+    return tmp_path
+
+
+def edit(*words, typed):
+    return CliRunner().invoke(app, ["schema", "edit", *map(str, words)], input="\n".join(typed) + "\n")
+
+
+def test_a_wide_draft_is_confirmed_in_a_few_answers(study):
+    result = sfumato("schema", "draft", study / "trial.csv", "--out", study / "trial.yaml")
+    assert result.exit_code == 0, result.output
+    assert "note: ignore. free text: 400 different values" in result.stderr
+    assert "read with separator ';'" in result.stderr
+    drafted = Schema.load(study / "trial.yaml")
+    assert drafted.ignore == ("note",)
+    assert len(drafted.unaccepted) == 34
+    typed = ["k", "form 3", "b", "b", "0", "120", "k", "leaflet", "a", "A. Steward", "dates are on our web site", "i"]
+    result = edit(study / "trial.yaml", typed=typed)
+    assert result.exit_code == 0, result.output
+    assert "12 answers; 0 of 33 columns are still to be confirmed" in " ".join(result.output.split())
+    schema = Schema.load(study / "trial.yaml")
+    assert (schema["age"].min, schema["age"].max, schema["age"].domain_from) == (0, 120, "declared")
+    assert schema["symptom 7"].note == "form 3"
+    assert schema.observed == ("seen",)
+    assert schema.accept_observed[0].by == "A. Steward"
+    assert schema.ignore == ("note", "site")
+    assert stat.S_IMODE(os.stat(study / "trial.yaml").st_mode) == 0o600
+    assert sfumato("schema", "check", study / "trial.csv", "--schema", study / "trial.yaml").exit_code == 0
+
+
+def test_an_interrupted_edit_goes_on_where_it_was(study):
+    sfumato("schema", "draft", study / "trial.csv", "--out", study / "draft.json")
+    before = (study / "draft.json").read_text()
+    edit(study / "draft.json", "--out", study / "mine.json", typed=["k", "form 3", "x", "s", "q"])
+    assert (study / "draft.json").read_text() == before
+    assert len(Schema.load(study / "mine.json").unaccepted) == 4
+    result = edit(study / "draft.json", "--out", study / "mine.json", typed=["o", "b", "9", "no", "b", "50", "10", "q"])
+    assert "'no' is not a number" in result.output
+    assert "That cannot be: column 'age'" in result.output
+    assert len(Schema.load(study / "mine.json").unaccepted) == 4
+
+
+def test_a_draft_for_programs(study):
+    found = json.loads(sfumato("schema", "draft", study / "trial.csv", "--json").stdout)
+    assert found["schema"]["read"] == {"separator": ";"}
+    assert {"column": "note", "proposal": "ignore"}.items() <= found["findings"][-1].items()
+    assert yaml.safe_load(sfumato("schema", "draft", study / "trial.csv", "--keep", "note").stdout)["columns"]
+
+
+def test_all_problems_are_listed_at_once_without_a_value(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,c\n1,x,5\nsecret,y,500\n2,x,6\n")
+    columns = [
+        {"name": "a", "type": "integer", "min": 0, "max": 9},
+        {"name": "b", "type": "categorical", "categories": ["x"]},
+        {"name": "c", "type": "integer", "min": 0, "max": 9, "nullable": True, "on_bad_value": "missing"},
+    ]
+    (tmp_path / "s.json").write_text(json.dumps({"name": "t", "columns": columns}))
+    result = sfumato("schema", "check", tmp_path / "t.csv", "--schema", tmp_path / "s.json")
+    assert result.exit_code == 2
+    assert "column 'a': a value is not a whole number" in result.stderr
+    assert "column 'b': a value is not among those declared" in result.stderr
+    assert "note: column 'c': a value lies outside min 0 and max 9; it counts as missing" in result.stderr
+    assert "secret" not in result.output
+    shown = sfumato("schema", "check", tmp_path / "t.csv", "--schema", tmp_path / "s.json", "--show-lines")
+    assert shown.exit_code == 2
+    assert "terminal only" in shown.stderr
+    assert "secret" not in shown.output
+
+
+def test_lines_are_shown_on_a_terminal(tmp_path):
+    from helpers_terminal import run_on_terminal
+
+    (tmp_path / "t.csv").write_text("a\n1\nsecret\n")
+    schema = {"name": "t", "columns": [{"name": "a", "type": "integer", "min": 0, "max": 9}]}
+    (tmp_path / "s.json").write_text(json.dumps(schema))
+    command = ("schema", "check", tmp_path / "t.csv", "--schema", tmp_path / "s.json", "--show-lines")
+    ((code, text),) = run_on_terminal(command)
+    assert code == 2
+    assert "line 3: secret" in text
