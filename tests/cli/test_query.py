@@ -12,6 +12,7 @@ from rich.console import Console
 from test_commands import clinic, sfumato, synthesize
 
 from sfumato.release import Release
+from sfumato.release.answers import FIGURES
 
 __all__ = ["clinic"]  # the fixture
 
@@ -54,7 +55,7 @@ def terminal(monkeypatch, *arguments):
 def test_a_terminal_gets_a_table(release, monkeypatch):
     shown = terminal(monkeypatch, release, "sex,smoker")
     assert "(missing)" in shown
-    assert "standard_error" in shown
+    assert all(name in shown for name in FIGURES)
     assert "fullest" not in shown
 
 
@@ -69,14 +70,14 @@ def test_a_new_file_is_written_and_never_overwritten(release):
     for name in ("answer.csv", "answer.parquet"):
         file = release.parent / name
         report = json.loads(sfumato("query", release, "sex,age", "--out", file, "--json").stdout)
-        assert report == {"file": str(file), "cells": 30}
+        assert {key: report[key] for key in ("file", "cells")} == {"file": str(file), "cells": 30}
         before = file.read_bytes()
         again = sfumato("query", release, "sex", "--out", file)
         assert again.exit_code == 2
         assert "exists already" in again.stderr
         assert file.read_bytes() == before
     one, two = pd.read_csv(release.parent / "answer.csv"), pq.read_table(release.parent / "answer.parquet").to_pandas()
-    assert list(one.columns) == list(two.columns) == ["sex", "age", "count", "standard_error"]
+    assert list(one.columns) == list(two.columns) == ["sex", "age", *FIGURES]
     assert list(one["sex"]) == list(two["sex"])
     assert list(one["count"]) == pytest.approx(list(two["count"]))
 
@@ -118,4 +119,37 @@ def test_a_name_with_a_comma_is_quoted(tmp_path):
     synthesize(tmp_path, data="odd.csv", schema="odd.json")
     result = sfumato("query", tmp_path / "release", '"a,b",c')
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith('"a,b","c","count","standard_error"')
+    assert result.stdout.startswith('"a,b","c","count","standard_error","low","high","unbiased"')
+
+
+def test_why_there_is_no_interval_is_said_beside_the_table(tmp_path):
+    columns = [{"name": name, "type": "categorical", "categories": [*"uvwxyz"]} for name in "abc"]
+    (tmp_path / "three.json").write_text(json.dumps({"name": "three", "columns": columns}))
+    (tmp_path / "three.csv").write_text("a,b,c\n" + "u,v,w\nx,y,z\n" * 50)
+    (tmp_path / "views.json").write_text(json.dumps([{"columns": ["a", "b"]}, {"columns": ["b", "c"]}]))
+    made = sfumato(
+        *("synthesize", tmp_path / "three.csv", "--schema", tmp_path / "three.json", "--epsilon", "5"),
+        *("--method", "priview", "--views", tmp_path / "views.json", "--out", tmp_path / "release"),
+    )
+    assert made.exit_code == 0, made.output
+    result = sfumato("query", tmp_path / "release", "a,c")
+    assert "No interval: no noisy table holds a, c together" in " ".join(result.stderr.split())
+    assert ",,,," in result.stdout
+    report = json.loads(sfumato("query", tmp_path / "release", "a,c", "--json").stdout)
+    assert "no noisy table holds a, c together" in report["no_interval"]
+    held = json.loads(sfumato("query", tmp_path / "release", "a,b", "--json", "--confidence", "0.9").stdout)
+    assert "no_interval" not in held
+    assert held["confidence"] == 0.9
+    wrong = sfumato("query", tmp_path / "release", "a", "--confidence", "95")
+    assert wrong.exit_code == 2
+    assert "the confidence is 95; give a number from 0.5 to 0.9999" in wrong.stderr
+
+
+def test_means_of_a_column_in_each_cell(release):
+    report = json.loads(sfumato("query", release, "smoker", "--mean", "bmi", "--json").stdout)
+    assert [cell["smoker"] for cell in report["cells"]] == ["false", "true"]
+    for cell in report["cells"]:
+        assert cell["low"] is None or cell["low"] <= cell["high"]
+    text = sfumato("query", release, "smoker", "--mean", "sex")
+    assert text.exit_code == 2
+    assert "column 'sex' is of type categorical; a mean or a sum wants a column of numbers" in text.stderr

@@ -13,38 +13,72 @@ import pyarrow.parquet as parquet
 import typer
 from rich.table import Table
 
-from sfumato.cli.console import JsonOption, explained, out, print_json, print_rows
+from sfumato.cli.console import JsonOption, err, explained, out, print_json, print_rows
 from sfumato.errors import ReleaseError, SchemaError
 from sfumato.files import check_new, write_new
 from sfumato.release import Release
-from sfumato.release.answers import answer
+from sfumato.release.answers import FIGURES
+from sfumato.release.intervals import CONFIDENCE
+from sfumato.release.statistics import Answer
 
 LINES = 60
 """The most cells that are shown on a terminal."""
+
+MEANS = ("mean", "standard_error", "low", "high", "unbiased")
+"""What is said of the mean of each cell."""
 
 
 @explained
 def query(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
     columns: Annotated[str, typer.Argument(help="Columns, separated by commas: age,sex,income.")],
+    mean: Annotated[str | None, typer.Option(help="The mean of this column of numbers in each cell instead.")] = None,
+    confidence: Annotated[float, typer.Option(help="How often intervals cover.")] = CONFIDENCE,
     out_file: Annotated[Path | None, typer.Option("--out", help="A new .csv or .parquet file.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer how many rows have each combination of values, with standard errors where the noise gives one."""
+    """Answer how many rows have each combination of values, with intervals where noisy tables hold the columns."""
     if out_file is not None:
         _check_file(out_file)
     release = Release.load(folder)
-    table = answer(release.model, release.schema, _names(columns))
+    names = _names(columns)
+    if mean is None:
+        table = release.marginal_arrow(*names, confidence=confidence)
+        figures = FIGURES
+    else:
+        table = _means(names, release.means(mean, *names, confidence=confidence))
+        figures = MEANS
+    notes = {key.decode(): text.decode() for key, text in (table.schema.metadata or {}).items()}
+    notes.pop("confidence", None)
     if out_file is not None:
         _write(table, out_file)
         if as_json:
-            print_json({"file": str(out_file), "cells": table.num_rows})
+            print_json({"file": str(out_file), "cells": table.num_rows, **notes})
     elif as_json:
-        print_json({"columns": table.column_names[:-2], "cells": table.to_pylist()})
+        shown = table.column_names[: -len(figures)]
+        print_json({"columns": shown, "confidence": confidence, "cells": table.to_pylist(), **notes})
     elif out.is_terminal:
-        _show(table)
+        _show(table, len(figures))
     else:
         print_rows(_csv(table).decode())
+    for text in notes.values() if not as_json else ():
+        err.print(text[:1].upper() + text[1:] + ".")
+
+
+def _means(names: list[str], answers: list[tuple[tuple[str, ...], Answer]]) -> pa.Table:
+    """Means of cells as a table."""
+    labels = [pa.array([cell[place] for cell, _ in answers], pa.string()) for place in range(len(names))]
+    figures = [
+        pa.array([getattr(answer, key) for _, answer in answers], pa.float64(), from_pandas=True)
+        for key in ("value", "standard_error", "low", "high", "unbiased")
+    ]
+    titles = [name + "_" * names.count(name) for name in MEANS]
+    notes = {}
+    for key in ("no_interval", "note"):
+        texts = dict.fromkeys(text for _, answer in answers if (text := getattr(answer, key)))
+        if texts:
+            notes[key] = "; ".join(texts)
+    return pa.table([*labels, *figures], names=[*names, *titles]).replace_schema_metadata(notes)
 
 
 def _names(columns: str) -> list[str]:
@@ -80,17 +114,18 @@ def _write(table: pa.Table, file: Path) -> None:
     write_new({file: content})
 
 
-def _show(table: pa.Table) -> None:
-    """Print the cells with their counts; of very many, the fullest first."""
-    *columns, count, error = table.column_names
+def _show(table: pa.Table, figures: int) -> None:
+    """Print the cells with their figures; of very many, the fullest first."""
+    columns, titles = table.column_names[:-figures], table.column_names[-figures:]
     shown = table
     if table.num_rows > LINES:
-        shown = table.sort_by([(count, "descending")]).slice(0, LINES)
+        shown = table.sort_by([(titles[0], "descending")]).slice(0, LINES)
     lines = Table(*columns)
-    for name in (count, error):
+    for name in titles:
         lines.add_column(name, justify="right")
-    for *labels, rows, deviation in zip(*(column.to_pylist() for column in shown.columns), strict=True):
-        lines.add_row(*labels, f"{rows:,.1f}", "" if deviation is None else f"{deviation:,.1f}")
+    for row in zip(*(column.to_pylist() for column in shown.columns), strict=True):
+        numbers = ("" if one is None else f"{one:,.1f}" for one in row[-figures:])
+        lines.add_row(*row[:-figures], *numbers)
     out.print(lines)
     if shown is not table:
         out.print(f"The {LINES} fullest of {table.num_rows:,} cells; --out FILE, --json or a pipe gives all.")

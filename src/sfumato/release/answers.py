@@ -1,4 +1,4 @@
-"""Answers: the table of counts over any columns of a release, with standard errors where the noise gives one."""
+"""Answers: the table of counts over any columns of a release, with intervals where noisy tables hold them."""
 
 from __future__ import annotations
 
@@ -15,30 +15,47 @@ from sfumato.errors import ModelTooLarge, SchemaError
 from sfumato.intake.attributes import Attributes
 from sfumato.intake.labels import labels
 from sfumato.models.max_entropy import CELLS, bridged, maximum_entropy
+from sfumato.models.residuals import NoisyTable
 from sfumato.pipeline import Model
+from sfumato.release.intervals import CONFIDENCE, cell_intervals, check_confidence
 from sfumato.schema.schema import Schema
 
+FIGURES = ("count", "standard_error", "low", "high", "unbiased")
+"""What is said of each cell."""
 
-def answer(model: Model, schema: Schema, columns: Sequence[str]) -> pa.Table:
-    """One row for each cell: its labels, `count` and `standard_error`; the last column changes fastest.
 
-    The counts are those of the model's tables where one of them holds all columns, and of maximum entropy elsewhere.
-    A name that is taken by a column gets an underscore: `count_`.
+def answer(
+    model: Model, schema: Schema, tables: Sequence[NoisyTable], columns: Sequence[str], confidence: float = CONFIDENCE
+) -> pa.Table:
+    """One row for each cell: its labels, and the columns of `FIGURES`; the last label changes fastest.
+
+    `count` is that of the model's tables where one of them holds all columns, and of maximum entropy elsewhere;
+    `unbiased`, `standard_error`, `low` and `high` follow from the noisy tables that hold them, and are null where none
+    does. The metadata of the table say why, under `no_interval`. A name that is taken by a column gets an underscore.
     """
+    check_confidence(confidence)
     attributes = Attributes(schema)
     asked = _asked(attributes.columns, columns)
-    clique = attributes.needed(asked.names)
-    _require_few(model.recoding.fine.project(clique))
-    counts = split(_estimate(model, clique), model.recoding)
+    counts = model_counts(model, attributes.needed(asked.names))
     cell = _cells(attributes, asked, counts.domain)
     cells = np.indices(asked.shape, dtype=np.int32).reshape(len(asked), -1)
     arrays = [
         pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(labels(schema[name]), pa.string()))
         for name, codes in zip(asked.names, cells, strict=True)
     ]
+    found = cell_intervals(tables, counts.domain, asked.names, cell, asked.cells(), confidence)
     arrays.append(pa.array(np.bincount(cell, counts.counts.ravel(), asked.cells())))
-    arrays.append(_standard_errors(model, clique, cell, asked.cells()))
-    return pa.table(arrays, names=[*asked.names, *(_free(name, asked.names) for name in ("count", "standard_error"))])
+    for figures in (found.standard_error, found.low, found.high, found.unbiased):
+        arrays.append(pa.array(figures, mask=np.isnan(figures)))
+    table = pa.table(arrays, names=[*asked.names, *(_free(name, asked.names) for name in FIGURES)])
+    notes = {"confidence": str(confidence), **({"no_interval": found.no_interval} if found.no_interval else {})}
+    return table.replace_schema_metadata(notes)
+
+
+def model_counts(model: Model, clique: Clique) -> Marginal:
+    """The counts of a model over some attributes, in the codes of the schema."""
+    _require_few(model.recoding.fine.project(clique))
+    return split(_estimate(model, clique), model.recoding)
 
 
 def split(marginal: Marginal, recoding: Recoding) -> Marginal:
@@ -99,33 +116,6 @@ def _cells(attributes: Attributes, asked: Domain, known: Domain) -> NDArray[np.i
     sources = [attributes.sources[name] for name in asked.names]
     places = [source.codes[tuple(codes[name] for name in source.attributes)] for source in sources]
     return np.ravel_multi_index(places, asked.shape)
-
-
-def _standard_errors(model: Model, clique: Clique, cell: NDArray[np.int64], size: int) -> pa.Array:
-    """The standard error of each cell; null where no noisy table holds all columns, and where a code was split.
-
-    A sum of m cells with noise of variance v has the standard error sqrt(m v); of several noisy tables the best counts.
-    """
-    recoding = model.recoding
-    merged = recoding.domain.project(clique)
-    coarse = [recoding.mergings[recoding.fine.index(name)].to[np.arange(recoding.fine[name])] for name in clique]
-    into = np.ravel_multi_index(np.meshgrid(*coarse, indexing="ij"), merged.shape).ravel()
-    # A merged cell is split if its parts belong to different cells of the answer.
-    first, last = np.full(merged.cells(), size), np.full(merged.cells(), -1)
-    np.minimum.at(first, into, cell)
-    np.maximum.at(last, into, cell)
-    split = np.zeros(size, dtype=np.bool_)
-    split[cell[(first != last)[into]]] = True
-
-    covered = any(set(clique) <= set(table.clique) for table in model.marginals.tables)
-    errors = np.full(size, np.inf)
-    for one in model.measurements:
-        if covered and set(clique) <= set(one.clique):
-            raw = one.coding is not None and not one.coding.steps
-            summed = np.bincount(cell if raw else first[first == last], minlength=size)
-            inside = one.domain.cells() // one.domain.cells(clique)
-            errors = np.minimum(errors, np.sqrt(one.variance * inside * summed))
-    return pa.array(errors, mask=split | np.isinf(errors))
 
 
 def _free(name: str, taken: Clique) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -22,12 +23,15 @@ from sfumato.files import new_folder
 from sfumato.intake.attributes import Attributes, Ints
 from sfumato.intake.codec import SchemaCodec
 from sfumato.intake.ruled import Ruled
+from sfumato.models.residuals import NoisyTable
 from sfumato.models.tree_model import Evidence
 from sfumato.pipeline import Conditional, Model, Recipe
 from sfumato.privacy.ledger import Statement
 from sfumato.recipes import PARTS
 from sfumato.release import answers, format1, storage
 from sfumato.release.expected import noise_warnings
+from sfumato.release.intervals import CONFIDENCE, noisy_tables
+from sfumato.release.statistics import Answer, Conditions, Question
 from sfumato.schema.conditions import allowed_codes
 from sfumato.schema.schema import Schema
 from sfumato.synthesize.conditional import conditioned
@@ -142,19 +146,55 @@ class Release:
         likely = answers.likely_codes(self.model, self.schema, given)
         return conditioned(lambda count, rng: self._drawn(count, rng, likely).records, given, rows, rng)
 
-    def marginal(self, *columns: str) -> Any:
+    def marginal(self, *columns: str, confidence: float = CONFIDENCE) -> Any:
         """The table of counts over any columns, of the kind that was given to `fit`: free, and the same every time.
 
-        Each cell has its labels, `count` and `standard_error`; docs/answers.md says where they come from.
+        Each cell has its labels, `count`, `standard_error`, `low`, `high` and `unbiased`; docs/intervals.md says what
+        they mean. Where there is no interval, they are null, and `no_interval` in the metadata (of a pandas table, in
+        its `attrs`) says why.
         """
-        table = answers.answer(self.model, self.schema, columns)
+        table = self.marginal_arrow(*columns, confidence=confidence)
         if self.kind == "pandas":
-            return table.to_pandas()
+            frame = table.to_pandas()
+            frame.attrs = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+            return frame
         if self.kind == "polars":
             import polars
 
             return polars.from_arrow(table)
         return table
+
+    def marginal_arrow(self, *columns: str, confidence: float = CONFIDENCE) -> pa.Table:
+        """The table of counts over any columns, as a pyarrow table."""
+        return answers.answer(self.model, self.schema, self.noisy_tables, columns, confidence)
+
+    def count(self, where: Conditions | None = None, confidence: float = CONFIDENCE) -> Answer:
+        """How many rows have some values, given as for `sample`; all rows without them. With an interval."""
+        return self._question(confidence).count(where or {})
+
+    def share(self, where: Conditions, among: Conditions | None = None, confidence: float = CONFIDENCE) -> Answer:
+        """Which part of the rows with the values of `among` (of all rows) has those of `where`. With an interval."""
+        return self._question(confidence).share(where, among or {})
+
+    def total(self, column: str, among: Conditions | None = None, confidence: float = CONFIDENCE) -> Answer:
+        """The sum of a column of numbers, each as the middle of its bin. With an interval."""
+        return self._question(confidence).total(column, among or {})
+
+    def mean(self, column: str, among: Conditions | None = None, confidence: float = CONFIDENCE) -> Answer:
+        """The mean of a column of numbers, each as the middle of its bin. With an interval."""
+        return self._question(confidence).mean(column, among or {})
+
+    def means(self, column: str, *by: str, confidence: float = CONFIDENCE) -> list[tuple[tuple[str, ...], Answer]]:
+        """The mean of a column of numbers in each cell of others, with the labels of the cell."""
+        return list(self._question(confidence).means(column, by))
+
+    @cached_property
+    def noisy_tables(self) -> tuple[NoisyTable, ...]:
+        """The noisy tables, with the shape of their noise."""
+        return noisy_tables(self.model, self.ledger)
+
+    def _question(self, confidence: float) -> Question:
+        return Question(self.model, self.schema, self.noisy_tables, confidence)
 
     def save(
         self, folder: str | Path, *, rows: int | None = None, seed: int | None = None, format: str = "csv"

@@ -45,6 +45,11 @@ class Noise(Protocol):
         """Mean of one draw without its sign."""
         ...
 
+    @property
+    def excess_kurtosis(self) -> float:
+        """Fourth cumulant of one draw beside its squared variance: 0 for normal noise, more for longer tails."""
+        ...
+
     @classmethod
     def calibrate(cls, amount: Fraction, sensitivity: Sensitivity) -> Self:
         """The least noise that `amount` pays for, rounded up, in the notion that this noise is made for."""

@@ -44,6 +44,11 @@ class Gaussian:
         """Mean of one draw without its sign, up to rounding: it is all but normal."""
         return sqrt(2 / pi * self.variance)
 
+    @property
+    def excess_kurtosis(self) -> float:
+        """That of normal noise, up to rounding."""
+        return 0.0
+
     @classmethod
     def calibrate(cls, amount: Fraction, sensitivity: Sensitivity) -> Gaussian:
         """The least noise that a rho of `amount` pays for, rounded up to 27 significant bits."""

@@ -45,6 +45,11 @@ class Skellam:
         """Mean of one draw without its sign, up to rounding: it is all but normal."""
         return sqrt(2 / pi * self.variance)
 
+    @property
+    def excess_kurtosis(self) -> float:
+        """All cumulants of even order are mu."""
+        return 1 / self.variance
+
     @classmethod
     def calibrate(cls, amount: Fraction, sensitivity: Sensitivity) -> Skellam:
         """Nearly the least noise whose Renyi cost is at most `amount`, rounded up to 40 significant bits."""
