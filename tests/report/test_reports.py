@@ -164,3 +164,13 @@ def test_pure_privacy_is_also_told_as_a_change_of_belief(tmp_path):
 def test_the_two_stamps_are_never_confused():
     assert INTERNAL.kind != PUBLISHABLE.kind
     assert not set(INTERNAL.words.split()) & set(PUBLISHABLE.words.split())
+
+
+def test_the_card_says_how_wide_the_intervals_are(survey):
+    _, found, card = survey
+    # All tables together know a count at least as well as its own table does.
+    assert all(0 < one.interval <= 1.97 * one.deviation for one in card.tables)
+    assert "95 % interval" in read(card_report(card)).text
+    assert found.release.intervals.cells > 1_000
+    assert 0.9 < found.release.intervals.inside < 1
+    assert "Do the intervals hold?" in read(internal_report(found)).text

@@ -79,9 +79,22 @@ class Estimate:
     @property
     def excess_kurtosis(self) -> float:
         """Of the error of each count; it is the same in all cells."""
-        one = np.zeros(self.counts.shape)
-        one.flat[0] = 1.0
-        return self.excess_kurtosis_of(one)
+        fourth = 0.0
+        for part in self.parts:
+            if part.fourth:
+                # A noisy cell weighs by the attributes in which it agrees with the cell that is estimated.
+                weight, times = self._weights(part), np.ones([1] * self.counts.ndim)
+                for axis, size in enumerate(self.counts.shape):
+                    if weight.shape[axis] == 1:
+                        weight = weight / size
+                        continue
+                    out, into = (weight.take([side], axis) for side in (0, 1))
+                    weight = np.concatenate([(out - into) / size, into + (out - into) / size], axis)
+                    times = times * np.array([size - 1, 1]).reshape(
+                        [2 if one == axis else 1 for one in range(times.ndim)]
+                    )
+                fourth += part.fourth * part.copies * float((times * weight**4).sum())
+        return fourth / self.variance**2
 
     def total(self, weights: Array) -> float:
         """The sum of all counts, each times its weight."""
@@ -109,20 +122,19 @@ class Estimate:
 
     def _coefficients(self, components: Array, part: Part) -> Array:
         """How much each noisy count of a table weighs in a weighted sum, whose weights have these components."""
-        weight = part.precision / self._precision[tuple(slice(size) for size in part.precision.shape)]
         for axis, sides in enumerate(part.precision.shape):
             if sides == 1:  # summed over: all codes of the attribute have one coefficient
                 components = components.take([0], axis) / self.counts.shape[axis]
-                weight = weight.take([0], axis)
-        coefficients = components * _repeated(weight, part.counts.shape)
+        coefficients = components * _repeated(self._weights(part), part.counts.shape)
         for axis, size in enumerate(part.counts.shape):
             if part.precision.shape[axis] == 2:
                 coefficients = _joined(coefficients, axis, size)
         return coefficients
 
-    @property
-    def _precision(self) -> Array:
-        return _summed_precision([part.precision for part in self.parts], self.counts.ndim)
+    def _weights(self, part: Part) -> Array:
+        """How much a table weighs in the average of each component that it holds."""
+        whole = _summed_precision([one.precision for one in self.parts], self.counts.ndim)
+        return part.precision / whole[tuple(slice(size) for size in part.precision.shape)]
 
     def summed(self, cell: Lookup, size: int) -> tuple[Array, Array]:
         """Sums of cells and their variances: cell c, in reading order, belongs to sum `cell[c]`, or to none if -1."""
@@ -174,6 +186,13 @@ def estimates(tables: Sequence[NoisyTable], base: Domain, clique: Clique) -> tup
             found.setdefault(b"|".join(lookup.tobytes() for lookup in lookups), lookups)
     small = [lookups for lookups in found.values() if prod(int(one.max()) + 2 for one in lookups) <= MOST_COMPONENTS]
     return tuple(Estimate.of(tables, clique, lookups) for lookups in small)
+
+
+def held(table: NoisyTable, base: Domain) -> tuple[Clique, tuple[Lookup, ...]]:
+    """The attributes of `base` that a table is over, and for each the lookup from its codes to the table's."""
+    axes = _axes(table.measurement)
+    clique = base.canonical(axes)
+    return clique, tuple(_full(axes[name][1], base[name]) for name in clique)
 
 
 def _axes(measurement: Measurement) -> dict[str, tuple[int, Lookup | None]]:

@@ -21,7 +21,7 @@ NAMED = 5
 
 
 @dataclass(frozen=True)
-class NoisyTable:
+class ExpectedNoise:
     """A table of counts with noise.
 
     Args:
@@ -38,16 +38,16 @@ class NoisyTable:
     share_of_rows: float
 
 
-def expected_noise(measurements: Sequence[Measurement], ledger: Statement, rows: int) -> tuple[NoisyTable, ...]:
+def expected_noise(measurements: Sequence[Measurement], ledger: Statement, rows: int) -> tuple[ExpectedNoise, ...]:
     """The noise in each table."""
     return tuple(_noisy(one, ledger, rows) for one in measurements)
 
 
-def _noisy(measurement: Measurement, ledger: Statement, rows: int) -> NoisyTable:
+def _noisy(measurement: Measurement, ledger: Statement, rows: int) -> ExpectedNoise:
     deviation = sqrt(measurement.variance)
     cells = measurement.domain.cells()
     share = cells * deviation * mean_absolute(measurement, ledger) / (2 * max(rows, 1))
-    return NoisyTable(measurement.clique, cells, deviation, share)
+    return ExpectedNoise(measurement.clique, cells, deviation, share)
 
 
 def mean_absolute(measurement: Measurement, ledger: Statement) -> float:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.domain import Domain
 from sfumato.errors import SchemaError
-from sfumato.models.residuals import Estimate, Lookup, NoisyTable, estimates
+from sfumato.models.residuals import MOST_COMPONENTS, Estimate, Lookup, NoisyTable, estimates, held
 from sfumato.models.tails import half_width
 from sfumato.pipeline import Model
 from sfumato.privacy.events import Noisy
@@ -89,6 +90,17 @@ def cell_intervals(
     return CellIntervals(
         unbiased, np.sqrt(variance), np.maximum(unbiased - wide, 0.0), np.maximum(unbiased + wide, 0.0), reason
     )
+
+
+def table_interval(
+    tables: Sequence[NoisyTable], one: NoisyTable, base: Domain, confidence: float = CONFIDENCE
+) -> float:
+    """Half the width of the interval of each cell of a noisy table, if all tables are used: ± so many rows."""
+    clique, lookups = held(one, base)
+    if prod(int(lookup.max()) + 2 for lookup in lookups) > MOST_COMPONENTS:
+        tables = [one]
+    estimate = Estimate.of(tables, clique, lookups)
+    return half_width(confidence, estimate.excess_kurtosis) * sqrt(estimate.variance)
 
 
 def uncovered(columns: Sequence[str]) -> str:

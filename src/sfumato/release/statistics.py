@@ -40,7 +40,7 @@ class Answer:
     """One number about the private table, and how far the noise may have moved it.
 
     Args:
-        value: what the model says: the best guess.
+        value: what the model says: the best guess; None for the mean or share of a group that it has no rows of.
         unbiased: what the noisy tables say, without being made non-negative: what one adds up.
         standard_error: of the unbiased number.
         low: where the interval begins; None if there is none.
@@ -50,7 +50,7 @@ class Answer:
         note: what else the interval allows for.
     """
 
-    value: float
+    value: float | None
     unbiased: float | None
     standard_error: float | None
     low: float | None
@@ -101,10 +101,7 @@ class Question:
         for cell in np.ndindex(columns.shape):
             below = {name: np.eye(size)[code] for (name, size), code in zip(columns.items(), cell, strict=True)}
             below = _times(below, {column: known})
-            try:
-                found = self._answer(_times(below, {column: values}), below)
-            except SchemaError as problem:  # no rows in the cell
-                found = Answer(float("nan"), None, None, None, None, self.confidence, no_interval=str(problem))
+            found = self._answer(_times(below, {column: values}), below)
             yield tuple(one[code] for one, code in zip(names, cell, strict=True)), found
 
     def total(self, column: str, among: Conditions) -> Answer:
@@ -189,12 +186,10 @@ def weighted(
         below: the weights of the denominator.
         confidence: of the interval.
     """
-    value = float((model * above).sum())
+    value: float | None = float((model * above).sum())
     if below is not None:
         size = float((model * below).sum())
-        if size <= 0:
-            raise SchemaError("nothing is left to take a mean or a share of: the release has no such rows")
-        value /= size
+        value = float((model * above).sum()) / size if size > 0 else None
     found = estimates(tables, known, known.names)
     # First those that tell all weights apart, then the one that knows the sum, or the denominator, best.
     best: tuple[tuple[bool, float], Estimate, Bounds, Array | None] | None = None
@@ -242,7 +237,7 @@ def _bounds(estimate: Estimate, weights: Array) -> Bounds:
     return Bounds(low.reshape(estimate.counts.shape), high.reshape(estimate.counts.shape))
 
 
-def _sum(value: float, estimate: Estimate, weights: Array, confidence: float) -> Answer:
+def _sum(value: float | None, estimate: Estimate, weights: Array, confidence: float) -> Answer:
     unbiased, error = estimate.total(weights), sqrt(max(estimate.covariance(weights, weights), 0.0))
     wide = half_width(confidence, estimate.excess_kurtosis_of(weights)) * error
     low, high = unbiased - wide, unbiased + wide
@@ -251,7 +246,7 @@ def _sum(value: float, estimate: Estimate, weights: Array, confidence: float) ->
     return Answer(value, unbiased, error, low, high, confidence)
 
 
-def _ratio(value: float, estimate: Estimate, top: Array, bottom: Array, confidence: float) -> Answer:
+def _ratio(value: float | None, estimate: Estimate, top: Array, bottom: Array, confidence: float) -> Answer:
     """The interval of Fieller (1954): all ratios r for which top - r bottom is within its noise of 0."""
     above, below = estimate.total(top), estimate.total(bottom)
     spread = estimate.covariance(bottom, bottom)

@@ -19,6 +19,7 @@ from sfumato.evaluate.ranges import random_ranges
 from sfumato.evaluate.rules import violations
 from sfumato.intake.codec import SchemaCodec
 from sfumato.release import Release
+from sfumato.report.coverage import coverage
 from sfumato.report.figures import (
     Assessment,
     ClassifierFigures,
@@ -209,4 +210,4 @@ def _rules(real: pa.Table, synthetic: pa.Table, schema: Schema) -> tuple[RuleFig
 
 def _release(real: Records, synthetic: Records, release: Release, effort: Effort) -> ReleaseFigures:
     stages, pairs = errors_by_stage(real, synthetic, release, effort.staged_pairs)
-    return ReleaseFigures(release.method, spending_of(release.ledger), stages, pairs)
+    return ReleaseFigures(release.method, spending_of(release.ledger), stages, pairs, coverage(real, release))

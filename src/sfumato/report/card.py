@@ -12,8 +12,10 @@ from typing import Any
 from sfumato.errors import ReleaseError
 from sfumato.exact import exact_number, printed_up
 from sfumato.intake.labels import labels
+from sfumato.models.residuals import NoisyTable as NoisyCounts
 from sfumato.release import Release, storage
-from sfumato.release.expected import NoisyTable, expected_noise
+from sfumato.release.expected import ExpectedNoise, expected_noise
+from sfumato.release.intervals import table_interval
 from sfumato.report import charts, spending
 from sfumato.report.page import (
     PARTLY,
@@ -34,6 +36,17 @@ from sfumato.schema.columns import Boolean, Categorical, Column, ordered_size
 
 LISTED = 12
 """The most categories that are listed, and the most tables that are drawn."""
+
+
+@dataclass(frozen=True)
+class NoisyTable(ExpectedNoise):
+    """A table of counts with noise.
+
+    Args:
+        interval: half the width of the 95 % interval of a count in it, in rows, if all noisy tables are used.
+    """
+
+    interval: float
 
 
 @dataclass(frozen=True)
@@ -95,7 +108,7 @@ def card_of(folder: Path) -> Card:
         method=release.method,
         estimated_rows=release.rows,
         spending=spending_of(release.ledger),
-        tables=expected_noise(release.model.measurements, release.ledger, release.rows),
+        tables=tuple(_noisy(one, release) for one in release.noisy_tables),
         columns=tuple(map(_column, schema.columns)),
         observed=schema.observed,
         accepted=tuple(f"{', '.join(one.columns)} by {one.by}: {one.reason}" for one in schema.accept_observed),
@@ -103,6 +116,12 @@ def card_of(folder: Path) -> Card:
         parameters=release.recipe.parameters(),
         versions=versions,
     )
+
+
+def _noisy(table: NoisyCounts, release: Release) -> NoisyTable:
+    (noise,) = expected_noise([table.measurement], release.ledger, release.rows)
+    interval = table_interval(release.noisy_tables, table, release.model.recoding.fine)
+    return NoisyTable(**vars(noise), interval=interval)
 
 
 def _column(column: Column) -> ColumnCard:
@@ -230,14 +249,22 @@ def _errors(card: Card) -> str:
     words = (
         'Each cell of a table is off by noise of the given standard deviation, in rows. "Share of rows" is the '
         "expected total of the noise, halved, beside all rows: about the distance from the exact table "
-        "(total variation). Making the tables agree usually lowers it."
+        "(total variation). Making the tables agree usually lowers it. An interval around a count that all noisy "
+        "tables give together, this wide to each side, holds the count without noise 95 times in 100: sfumato query "
+        "prints it."
     )
     rows = [
-        (" × ".join(one.columns), f"{one.cells:,}", f"± {one.deviation:,.1f}", percent(one.share_of_rows))
+        (
+            " × ".join(one.columns),
+            f"{one.cells:,}",
+            f"{one.deviation:,.1f}",
+            f"± {one.interval:,.1f}",
+            percent(one.share_of_rows),
+        )
         for one in _ranked(card)
     ]
-    heads = ("table", "cells", "noise in a cell", "share of rows")
-    return section("Expected error of each table", words, table(heads, rows, frozenset({1, 2, 3})))
+    heads = ("table", "cells", "noise in a cell", "95 % interval", "share of rows")
+    return section("Expected error of each table", words, table(heads, rows, frozenset({1, 2, 3, 4})))
 
 
 def _schema(card: Card) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from sfumato.evaluate.classifiers import Score
 from sfumato.evaluate.copies import Copies
 from sfumato.evaluate.stages import StageErrors
+from sfumato.report.coverage import Coverage
 from sfumato.report.page import INTERNAL
 from sfumato.report.spending import Spending
 
@@ -73,12 +74,16 @@ class RuleFigures:
 
 @dataclass(frozen=True)
 class ReleaseFigures:
-    """What the release folder tells: method, ledger, and the error after each of its stages (None: too large)."""
+    """What the release folder tells: method, ledger, error after each stage, and coverage of intervals.
+
+    The last two are None where all tables are too large.
+    """
 
     method: str
     spending: Spending
     stages: StageErrors | None
     staged_pairs: int
+    intervals: Coverage | None = None
 
 
 @dataclass(frozen=True)

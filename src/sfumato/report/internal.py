@@ -34,7 +34,7 @@ def _body(a: Assessment) -> Iterator[str]:
     yield _pairs(a)
     yield _worst(a)
     yield _classifiers(a.classifiers)
-    more = [] if a.release is None else [_stages(a.release), _budget(a.release)]
+    more = [] if a.release is None else [_stages(a.release), _intervals(a.release), _budget(a.release)]
     yield beside(_ranges(a), *more)
     yield _tables(a)
     yield _copies(a)
@@ -178,6 +178,18 @@ def _stages(release: ReleaseFigures) -> str:
         list(stages), list(stages.values()), [percent(error) for error in stages.values()], "heat", "Error by stage"
     )
     return section("Error by stage", words, single(figure("Where the error comes from", "", drawing)))
+
+
+def _intervals(release: ReleaseFigures) -> str:
+    found = release.intervals
+    if found is None:
+        return ""
+    words = (
+        f"Of {found.cells:,} counts in the {found.tables} noisy tables of the release, "
+        f"{percent(found.inside)} lie inside their {percent(found.confidence)} interval, as sfumato query prints it. "
+        "Somewhat more than promised is usual where many cells are empty: intervals are cut at 0."
+    )
+    return section("Do the intervals hold?", words)
 
 
 def _budget(release: ReleaseFigures) -> str:
