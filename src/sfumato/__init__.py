@@ -4,11 +4,12 @@ from sfumato.errors import SfumatoError
 from sfumato.fitting import fit, run_job
 from sfumato.job import Job
 from sfumato.pipeline import Recipe
+from sfumato.planning.plan import Plan, plan
 from sfumato.recipes import RECIPES, register
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
 
-__all__ = ["Job", "Recipe", "Release", "Schema", "SfumatoError", "fit", "methods", "register", "run_job"]
+__all__ = ["Job", "Plan", "Recipe", "Release", "Schema", "SfumatoError", "fit", "methods", "plan", "register", "run_job"]
 
 
 def methods() -> dict[str, str]:

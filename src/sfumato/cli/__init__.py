@@ -1,6 +1,7 @@
 """The command line: each command parses, calls one library function, and prints.
 
-Exit codes: 0 done; 2 the input was wrong and the message says what to do; 1 a fault of Sfumato; 130 interrupted.
+Exit codes: 0 done; 2 the input was wrong and the message says what to do; 3 a plan whose budget cannot support the
+schema; 1 a fault of Sfumato; 130 interrupted.
 """
 
 import warnings
@@ -17,6 +18,7 @@ from sfumato.cli.evaluate import evaluate
 from sfumato.cli.ledger import ledger
 from sfumato.cli.methods import methods
 from sfumato.cli.party import audit, serve
+from sfumato.cli.plan import plan
 from sfumato.cli.query import query
 from sfumato.cli.sample import sample
 from sfumato.cli.schema import check, draft
@@ -33,6 +35,7 @@ schema_app = typer.Typer(help="Draft, confirm or check the public schema of a ta
 consortium_app = typer.Typer(help="Agree on a study of many parties: keys, manifest, signatures.", no_args_is_help=True)
 party_app = typer.Typer(help="Take part in a study with a table that never leaves.", no_args_is_help=True)
 
+app.command()(plan)
 app.command()(synthesize)
 app.command()(sample)
 app.command()(query)

@@ -30,8 +30,12 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class CellIntervals:
-    """Intervals of the cells of a table; not a number where a cell has none, and `no_interval` says why."""
+    """Intervals of the cells of a table; not a number where a cell has none, and `no_interval` says why.
 
+    `half_width` is how far they go to each side before they are cut at 0.
+    """
+
+    half_width: Array
     unbiased: Array
     standard_error: Array
     low: Array
@@ -88,7 +92,7 @@ def cell_intervals(
             "only their sum is known"
         )
     return CellIntervals(
-        unbiased, np.sqrt(variance), np.maximum(unbiased - wide, 0.0), np.maximum(unbiased + wide, 0.0), reason
+        wide, unbiased, np.sqrt(variance), np.maximum(unbiased - wide, 0.0), np.maximum(unbiased + wide, 0.0), reason
     )
 
 
