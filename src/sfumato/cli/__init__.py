@@ -1,7 +1,7 @@
 """The command line: each command parses, calls one library function, and prints.
 
 Exit codes: 0 done; 2 the input was wrong and the message says what to do; 3 a plan whose budget cannot support the
-schema; 1 a fault of Sfumato; 130 interrupted.
+schema; 4 a release is not what it says (`verify`); 1 a fault of Sfumato; 130 interrupted.
 """
 
 import warnings
@@ -24,6 +24,8 @@ from sfumato.cli.sample import sample
 from sfumato.cli.schema import check, draft
 from sfumato.cli.schema_edit import edit
 from sfumato.cli.synthesize import synthesize
+from sfumato.cli.verify import check as verify
+from sfumato.cli.verify import sign as sign_release
 
 app = typer.Typer(
     help="Differentially private synthetic tables, with a ledger that anyone can check.",
@@ -40,6 +42,9 @@ app.command()(synthesize)
 app.command()(sample)
 app.command()(query)
 app.command()(ledger)
+app.command("verify")(verify)
+app.command("sign")(sign_release)
+app.command()(key)
 app.command()(evaluate)
 app.command()(card)
 app.command(context_settings=ANY_OPTIONS, add_help_option=False)(bench)

@@ -13,10 +13,12 @@ from sfumato.errors import DataError, ReleaseError, SchemaError
 from sfumato.files import check_new
 from sfumato.fitting import run_job
 from sfumato.job import Job, recipe_of
+from sfumato.parties.identity import Signer
 from sfumato.privacy.budget import budget_of
 from sfumato.recipes import DEFAULT
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
+from sfumato.verify.signing import sign as sign_release
 
 STAGES = 6
 """read, encode, learn, reconcile, synthesize, done"""
@@ -45,6 +47,7 @@ def synthesize(
     ] = None,
     accepted_by: Annotated[str | None, typer.Option(help="Who says so; it is published.")] = None,
     reason: Annotated[str | None, typer.Option(help="Why the domains may be public; it is published.")] = None,
+    sign: Annotated[Path | None, typer.Option(help="The file of your private key, to sign the release.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a differentially private synthetic table from a private one."""
@@ -52,12 +55,15 @@ def synthesize(
     # Everything that can be refused without the rows is refused before any budget is spent.
     check_drawing(rows, seed, format)
     check_new(out_folder, "a release")
+    signer = None if sign is None else Signer.load(sign)
     recipe, budget = recipe_of(method, views, synthesizer), budget_of(epsilon, delta)
     job = Job(accepting(Schema.load(schema), accept_observed, accepted_by, reason), recipe, budget)
     with stages(STAGES) as show:
         release = run_job(job, data, show)
         show("synthesize")
         release.save(out_folder, rows=rows, seed=seed, format=format)
+        if signer is not None:
+            sign_release(out_folder, signer)
         show("done")
     report = summary(release, out_folder, rows, perf_counter() - started)
     if as_json:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
-from platform import python_version
 from typing import Any, Self
 
 import numpy as np
@@ -31,7 +29,9 @@ from sfumato.recipes import PARTS
 from sfumato.release import answers, format1, storage
 from sfumato.release.expected import noise_warnings
 from sfumato.release.intervals import CONFIDENCE, noisy_tables
+from sfumato.release.manifest import write_manifest
 from sfumato.release.statistics import Answer, Conditions, Question
+from sfumato.release.versions import arithmetic, versions
 from sfumato.schema.conditions import allowed_codes
 from sfumato.schema.schema import Schema
 from sfumato.synthesize.conditional import conditioned
@@ -199,13 +199,19 @@ class Release:
     def save(
         self, folder: str | Path, *, rows: int | None = None, seed: int | None = None, format: str = "csv"
     ) -> Path:
-        """Write the release and one synthetic table into a new folder; all of it appears at once, or nothing."""
+        """Write the release and one synthetic table into a new folder; all of it appears at once, or nothing.
+
+        The seed is published, also one that was not given: so anybody can repeat the drawing (docs/verify.md).
+        """
         folder = Path(folder)
+        rows = self.rows if rows is None else rows
+        seed = _fresh_seed() if seed is None else seed
         if format not in ("csv", "parquet"):
             raise ReleaseError(f"format {format!r} is unknown; known formats are csv and parquet")
         with new_folder(folder, "a release") as staging:
+            file = f"synthetic.{format}"
             table, redrawn = self._sampled(rows, seed, None)
-            tables.write(table, staging / f"synthetic.{format}", self.schema)
+            tables.write(table, staging / file, self.schema)
             storage.write_model(staging, self.model, self.schema)
             storage.write_json(staging / "ledger.json", self.ledger.to_dict())
             storage.write_json(staging / "schema.json", self.schema.to_dict())
@@ -214,9 +220,10 @@ class Release:
                 "violations": 0,
                 "share_of_rows_drawn_again": round(redrawn, 6),
             }
-            storage.write_json(
-                staging / "release.json", self.description() | ({"rules": rules} if self.schema.rules else {})
-            )
+            made = {"sample": {"file": file, "rows": rows, "seed": seed}}
+            made |= {"rules": rules} if self.schema.rules else {}
+            storage.write_json(staging / "release.json", self.description() | made)
+            write_manifest(staging)
         return folder
 
     @classmethod
@@ -255,7 +262,8 @@ class Release:
             "estimated_rows": self.rows,
             "observed_domains_accepted": list(self.schema.observed),
             "recipe": self.recipe.to_dict(),
-            "versions": {"sfumato": version("sfumato"), "python": python_version(), "numpy": np.__version__},
+            "versions": versions(),
+            "arithmetic": arithmetic(),
         }
 
     def __repr__(self) -> str:
@@ -277,3 +285,8 @@ class Release:
             f"<details><summary>Ledger ({self.ledger.budget.total.currency.value} spent by each question)</summary>"
             f"<table>{spent}</table></details>"
         )
+
+
+def _fresh_seed() -> int:
+    """A seed for drawing rows that every reader of JSON can hold."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 11)

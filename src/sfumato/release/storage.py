@@ -6,7 +6,8 @@ the event of the ledger that paid for each
 model/                     what sampling needs: tables that agree (tables.npz), merged codes and structure (model.json)
 ledger.json                every privacy event
 schema.json                the public schema
-release.json               how it was made: the recipe, part by part
+release.json               how it was made: the recipe, part by part, and the seed of the synthetic table
+manifest.json, verify.py   the hash of every file, and a program that checks them (sfumato.release.manifest)
 """
 
 from __future__ import annotations
@@ -56,17 +57,38 @@ def write_model(folder: Path, model: Model, schema: Schema) -> None:
     """Write the noisy tables and the model."""
     (folder / "marginals").mkdir()
     attributes = {attribute.name: attribute_labels(attribute) for attribute in Attributes(schema).all}
+    index = _index(model)
+    for entry, measurement in zip(index["tables"], model.measurements, strict=True):
+        table = _published(measurement, _coding(measurement), attributes)
+        pq.write_table(table, folder / "marginals" / entry["file"])
+    write_json(folder / "marginals" / "index.json", index)
+    (folder / "model").mkdir()
+    write_json(folder / "model" / "model.json", model_record(model))
+    arrays = {str(number): table.counts for number, table in enumerate(model.marginals.tables)}
+    np.savez_compressed(folder / "model" / "tables.npz", allow_pickle=False, **arrays)
+
+
+def model_record(model: Model) -> dict[str, Any]:
+    """What model.json says: merged codes, the selection, and which tables there are."""
+    return {
+        "merged": model.recoding.to_dict(),
+        "selection": model.selection.to_dict(),
+        "tables": [list(clique) for clique in model.marginals.cliques],
+        "scales": list(model.marginals.scales),
+    }
+
+
+def _index(model: Model) -> dict[str, Any]:
+    """What marginals/index.json says of each noisy table."""
     codings: list[Coding] = []
-    index = []
+    tables = []
     for number, measurement in enumerate(model.measurements):
         coding = _coding(measurement)
         if coding not in codings:
             codings.append(coding)
-        file = f"{number:03}-{'-'.join(measurement.clique) or 'total'}"[:80].replace(os.sep, "_") + ".parquet"
-        pq.write_table(_published(measurement, coding, attributes), folder / "marginals" / file)
-        index.append(
+        tables.append(
             {
-                "file": file,
+                "file": f"{number:03}-{'-'.join(measurement.clique) or 'total'}"[:80].replace(os.sep, "_") + ".parquet",
                 "columns": list(measurement.clique),
                 "coding": codings.index(coding),
                 "cells": measurement.domain.cells(),
@@ -75,19 +97,7 @@ def write_model(folder: Path, model: Model, schema: Schema) -> None:
                 "event": measurement.event,
             }
         )
-    write_json(folder / "marginals" / "index.json", {"codings": [one.to_dict() for one in codings], "tables": index})
-    (folder / "model").mkdir()
-    write_json(
-        folder / "model" / "model.json",
-        {
-            "merged": model.recoding.to_dict(),
-            "selection": model.selection.to_dict(),
-            "tables": [list(clique) for clique in model.marginals.cliques],
-            "scales": list(model.marginals.scales),
-        },
-    )
-    arrays = {str(number): table.counts for number, table in enumerate(model.marginals.tables)}
-    np.savez_compressed(folder / "model" / "tables.npz", allow_pickle=False, **arrays)
+    return {"codings": [one.to_dict() for one in codings], "tables": tables}
 
 
 def read_model(folder: Path, schema: Schema) -> Model:
@@ -105,6 +115,22 @@ def read_model(folder: Path, schema: Schema) -> Model:
             for entry in index["tables"]
         )
         return Model(recoding, selection, with_known_zeros(measurements, schema), marginals)
+
+
+def published_problems(folder: Path, model: Model, schema: Schema) -> list[str]:
+    """Where the noisy tables of a folder are not written as this version writes a model's."""
+    problems = []
+    attributes = {attribute.name: attribute_labels(attribute) for attribute in Attributes(schema).all}
+    index = read_json(folder / "marginals" / "index.json")
+    if index != json.loads(json.dumps(_index(model))):
+        problems.append("marginals/index.json says other things of the tables than follow from them")
+    for entry, measurement in zip(index["tables"], model.measurements, strict=True):
+        if measurement.marginal.counts.dtype.kind != "i":
+            problems.append(f"table {entry['file']!r} has counts that are not whole")
+        table = pq.read_table(folder / "marginals" / str(entry["file"]))
+        if not table.equals(_published(measurement, _coding(measurement), attributes)):
+            problems.append(f"table {entry['file']!r} has other labels or columns than its cells")
+    return problems
 
 
 @contextmanager
