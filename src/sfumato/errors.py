@@ -8,6 +8,7 @@
     ├── MethodError              unknown method, or a method that cannot do what was asked
     ├── ModelTooLarge            a table of counts would have too many cells; names the columns
     ├── ReleaseError             a release folder is missing or damaged
+    ├── BookError                a book is damaged, or does not allow a step
     ├── FileError                a file or folder is in the way, or cannot be written
     └── ProtocolError            members of a consortium do not agree, or a message is not what it should be
     IntakeWarning                the types of a table may have been guessed from values, or fit no declared column
@@ -46,6 +47,10 @@ class ModelTooLarge(SfumatoError):  # noqa: N818 -- the name says what happened
 
 class ReleaseError(SfumatoError):
     """A release folder is missing or damaged."""
+
+
+class BookError(SfumatoError):
+    """A book is damaged, or does not allow a step."""
 
 
 class FileError(SfumatoError):

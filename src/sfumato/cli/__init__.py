@@ -8,6 +8,7 @@ import warnings
 
 import typer
 
+from sfumato.cli import book
 from sfumato.cli.bench import ANY_OPTIONS, bench
 from sfumato.cli.card import card
 from sfumato.cli.consortium import certificates, init, key, sign
@@ -37,6 +38,8 @@ schema_app = typer.Typer(help="Draft, confirm or check the public schema of a ta
 consortium_app = typer.Typer(help="Agree on a study of many parties: keys, manifest, signatures.", no_args_is_help=True)
 party_app = typer.Typer(help="Take part in a study with a table that never leaves.", no_args_is_help=True)
 
+book_app = typer.Typer(help="One budget for a population over all its releases.", no_args_is_help=True)
+
 app.command()(plan)
 app.command()(synthesize)
 app.command()(sample)
@@ -54,6 +57,18 @@ schema_app.command()(check)
 schema_app.command()(draft)
 schema_app.command()(edit)
 app.add_typer(schema_app, name="schema")
+for name, step in (
+    ("open", book.open_account),
+    ("show", book.show),
+    ("what-if", book.what_if),
+    ("propose", book.propose),
+    ("approve", book.approve),
+    ("withdraw", book.withdraw),
+    ("record", book.record),
+    ("check", book.check),
+):
+    book_app.command(name)(step)
+app.add_typer(book_app, name="book")
 app.command()(curate)
 for one in (key, init, sign, certificates):
     consortium_app.command()(one)

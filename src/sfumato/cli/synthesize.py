@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sfumato.cli.book import payment_for
 from sfumato.cli.console import JsonOption, err, explained, out, print_json, stages
 from sfumato.errors import DataError, ReleaseError, SchemaError
 from sfumato.files import check_new
@@ -17,6 +18,7 @@ from sfumato.parties.identity import Signer
 from sfumato.privacy.budget import budget_of
 from sfumato.recipes import DEFAULT
 from sfumato.release import Release
+from sfumato.release.manifest import manifest_hash
 from sfumato.schema.schema import Schema
 from sfumato.verify.signing import sign as sign_release
 
@@ -48,6 +50,9 @@ def synthesize(
     accepted_by: Annotated[str | None, typer.Option(help="Who says so; it is published.")] = None,
     reason: Annotated[str | None, typer.Option(help="Why the domains may be public; it is published.")] = None,
     sign: Annotated[Path | None, typer.Option(help="The file of your private key, to sign the release.")] = None,
+    book: Annotated[Path | None, typer.Option(help="The book whose population pays for this run.")] = None,
+    population: Annotated[str | None, typer.Option(help="The population in the book.")] = None,
+    proposal: Annotated[int | None, typer.Option(help="The number of the approved proposal that this run is.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a differentially private synthetic table from a private one."""
@@ -58,12 +63,21 @@ def synthesize(
     signer = None if sign is None else Signer.load(sign)
     recipe, budget = recipe_of(method, views, synthesizer), budget_of(epsilon, delta)
     job = Job(accepting(Schema.load(schema), accept_observed, accepted_by, reason), recipe, budget)
-    with stages(STAGES) as show:
-        release = run_job(job, data, show)
+    with payment_for(job, book, population, proposal, out_folder.name) as payment, stages(STAGES) as show:
+
+        def progress(stage: str) -> None:
+            if payment is not None:
+                payment.progress(stage)
+            show(stage)
+
+        release = run_job(job, data, progress)
         show("synthesize")
-        release.save(out_folder, rows=rows, seed=seed, format=format)
+        paid = None if payment is None else payment.receipt
+        release.save(out_folder, rows=rows, seed=seed, format=format, book=paid)
         if signer is not None:
             sign_release(out_folder, signer)
+        if payment is not None:
+            payment.finish(manifest_hash(out_folder))
         show("done")
     report = summary(release, out_folder, rows, perf_counter() - started)
     if as_json:

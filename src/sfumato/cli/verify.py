@@ -26,10 +26,11 @@ _STYLES = {Result.PASSED: "green", Result.FAILED: "bold red", Result.NOT_CHECKED
 def check(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
     key: Annotated[str | None, typer.Option(help="The public key of who must have signed it.")] = None,
+    book: Annotated[Path | None, typer.Option(help="The book that must hold its payment.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check a release without the private rows: hashes, signature, ledger, tables, and all post-processing repeated."""
-    verdict = verify(folder, key)
+    verdict = verify(folder, key, book)
     if as_json:
         print_json({"folder": str(folder), **verdict.to_dict()})
     else:

@@ -42,6 +42,11 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return {"_type": STATEMENT, "subject": subjects, "predicateType": PREDICATE, "predicate": {"format": 2}}
 
 
+def manifest_hash(folder: Path) -> str:
+    """The hash of a release: that of its manifest, which has those of all its files."""
+    return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
+
+
 def hashes(folder: Path) -> dict[str, str]:
     """The SHA-256 of every file of a folder by its path in it, but for the manifest and its envelope."""
     found = {}

@@ -197,11 +197,18 @@ class Release:
         return Question(self.model, self.schema, self.noisy_tables, confidence)
 
     def save(
-        self, folder: str | Path, *, rows: int | None = None, seed: int | None = None, format: str = "csv"
+        self,
+        folder: str | Path,
+        *,
+        rows: int | None = None,
+        seed: int | None = None,
+        format: str = "csv",
+        book: Mapping[str, Any] | None = None,
     ) -> Path:
         """Write the release and one synthetic table into a new folder; all of it appears at once, or nothing.
 
         The seed is published, also one that was not given: so anybody can repeat the drawing (docs/verify.md).
+        `book` is the receipt of the payment, if a book paid for the run.
         """
         folder = Path(folder)
         rows = self.rows if rows is None else rows
@@ -220,8 +227,10 @@ class Release:
                 "violations": 0,
                 "share_of_rows_drawn_again": round(redrawn, 6),
             }
-            made = {"sample": {"file": file, "rows": rows, "seed": seed}}
+            made: dict[str, Any] = {"sample": {"file": file, "rows": rows, "seed": seed}}
+            made |= {"book": dict(book)} if book else {}
             made |= {"rules": rules} if self.schema.rules else {}
+            storage.write_json(staging / "release.json", self.description() | made)
             storage.write_json(staging / "release.json", self.description() | made)
             write_manifest(staging)
         return folder

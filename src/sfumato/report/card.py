@@ -78,6 +78,7 @@ class Card:
     warnings: tuple[str, ...]
     parameters: dict[str, str]
     versions: dict[str, str]
+    book: str
 
     @property
     def stamp(self) -> Stamp:
@@ -96,7 +97,9 @@ def card_of(folder: Path) -> Card:
     try:
         # Those of the run that made the release, not of the program that reads it now.
         versions = {str(name): str(version) for name, version in description["versions"].items()}
-    except (KeyError, AttributeError):
+        receipt = description.get("book")
+        book = f"payment {receipt['payment']}, head {receipt['head']}" if receipt else "none: see docs/book.md"
+    except (KeyError, AttributeError, TypeError):
         raise ReleaseError(
             f"{str(folder / 'release.json')!r} lacks versions; give a folder as Sfumato wrote it"
         ) from None
@@ -115,6 +118,7 @@ def card_of(folder: Path) -> Card:
         warnings=release.warnings,
         parameters=release.recipe.parameters(),
         versions=versions,
+        book=book,
     )
 
 
@@ -285,6 +289,7 @@ def _schema(card: Card) -> str:
 
 def _method(card: Card) -> str:
     rows = [(name, part) for name, part in card.parameters.items()]
+    rows.append(("book that paid for it", card.book))
     rows += [(f"version of {name}", version) for name, version in card.versions.items()]
     words = f"The method {card.method}, stage by stage, and the software that made this release."
     return section("Method and versions", words, table(("part", "setting"), rows))

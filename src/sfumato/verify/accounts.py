@@ -107,10 +107,15 @@ def check_tables(release: Release, folder: Path) -> Finding:
 def check_description(release: Release, folder: Path) -> Finding:
     """release.json and schema.json say what follows from the other files, and nothing else."""
     record = storage.read_json(folder / "release.json")
+    problems: list[str] = []
     wanted: dict[str, Any] = release.description()
     # These are those of the run that made the release, which may be another version than this one.
     wanted |= {key: record.get(key) for key in ("versions", "arithmetic", "sample")}
-    problems = differences(wanted, record)
+    if "book" in record:
+        wanted["book"] = record["book"]
+        if not is_receipt(record["book"]):
+            problems.append("'book' does not say which payment of a book this was")
+    problems += differences(wanted, record)
     problems += differences(release.schema.to_dict(), storage.read_json(folder / "schema.json"), "schema.json")
     if not is_sample(record.get("sample")):
         problems.append("'sample' does not say which rows were drawn")
@@ -162,6 +167,17 @@ def differences(wanted: Any, given: Any, where: str = "") -> list[str]:
 
 def _at(where: str, key: object) -> str:
     return f"{where}.{key}" if where else str(key)
+
+
+def is_receipt(book: Any) -> bool:
+    """Whether a release names a payment of a book, and a head of it."""
+    return (
+        isinstance(book, dict)
+        and book.keys() == {"payment", "head"}
+        and type(book["payment"]) is int
+        and type(book["head"]) is str
+        and re.fullmatch("[0-9a-f]{64}", book["head"]) is not None
+    )
 
 
 def is_sample(sample: Any) -> bool:

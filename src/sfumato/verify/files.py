@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+from sfumato.book import Book
 from sfumato.errors import ReleaseError
-from sfumato.release.manifest import ENVELOPE, MANIFEST, PREDICATE, STATEMENT, VERIFIER, hashes, verifier
+from sfumato.release.manifest import ENVELOPE, MANIFEST, PREDICATE, STATEMENT, VERIFIER, hashes, manifest_hash, verifier
 from sfumato.release.storage import read_json
 from sfumato.verify.findings import Finding, found, not_checked
 from sfumato.verify.signing import signature_problems, signers
@@ -55,3 +58,22 @@ def check_verifier(folder: Path, unlike: str) -> Finding:
     if unlike:
         return not_checked("verify.py", f"{VERIFIER} in the folder is not the one of this version; do not run it")
     return found("verify.py", [f"{VERIFIER} in the folder is not the one that Sfumato writes; do not run it"], "")
+
+
+def check_book(folder: Path, receipt: Any, path: Path | None) -> Finding:
+    """The book holds the payment that the release names, and the payment names the release."""
+    if path is None:
+        if receipt is None:
+            return not_checked(
+                "book", "the release names no book: what else was released of these persons is not known"
+            )
+        return not_checked("book", f"paid for by a book with the head {receipt['head']}; give the book with --book")
+    if receipt is None:
+        return found("book", ["the release names no book, and one was given"], "")
+    with closing(Book(path)) as book:
+        if not book.holds(receipt["head"]):
+            return found("book", ["the book does not hold the payment: it is another one, or an older copy"], "")
+        payments = [one for name in book.populations for one in book.standing(name).payments]
+    own = [one for one in payments if one.number == receipt["payment"] and one.release == manifest_hash(folder)]
+    problems = [] if own else ["the payment in the book is for another release"]
+    return found("book", problems, f"payment {receipt['payment']} of the book is for this release")

@@ -1,0 +1,220 @@
+"""Books: populations, their policies, and every release that cost them something.
+
+A payment goes proposed → approved → reserved → spent. From *reserved* on it counts, whatever happens: a run that
+crashed may have answered. Only who knows that no row was asked about can take a reservation back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from sfumato.book.chain import START, Chain, Change, Entry
+from sfumato.book.payments import (
+    ABORTED,
+    APPROVED,
+    OUTSIDE,
+    PROPOSED,
+    RESERVED,
+    SPENT,
+    Payment,
+    Standing,
+    check,
+    check_unit,
+    payment,
+    populations,
+    standing,
+)
+from sfumato.book.policy import Policy
+from sfumato.errors import BookError
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.neighbours import Neighbours
+
+
+class Book:
+    """The book in a file.
+
+    >>> import tempfile
+    >>> from sfumato.privacy.budget import PureDP
+    >>> place = Path(tempfile.mkdtemp()) / "patients.book"
+    >>> book = Book.create(place)
+    >>> book.open("patients 2026", Neighbours(), Policy(PureDP("2")))
+    >>> payment = book.reserve("patients 2026", "first release", PureDP("1.5"), Neighbours())
+    >>> book.spend(payment.number, release="0" * 64)
+    >>> book.standing("patients 2026").left
+    Fraction(1, 2)
+    """
+
+    def __init__(
+        self, path: str | Path, now: Callable[[], datetime] = lambda: datetime.now(UTC), *, _new: bool = False
+    ):
+        self._chain = Chain(Path(path), new=_new)
+        self._now = now
+
+    @classmethod
+    def create(cls, path: str | Path) -> Self:
+        """Make a new book; a file that exists is never overwritten."""
+        return cls(path, _new=True)
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry. Whoever keeps it can tell later that nothing before it was cut off."""
+        entries = self._chain.entries()
+        return str(entries[-1]["hash"]) if entries else START
+
+    def holds(self, head: str) -> bool:
+        """Whether an entry with this hash is in the book; a book that was restored from an older copy lacks some."""
+        return head in {START, *(entry["hash"] for entry in self._chain.entries())}
+
+    def entries(self) -> list[Entry]:
+        """All entries, oldest first."""
+        return self._chain.entries()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._chain.close()
+
+    def open(self, population: str, neighbours: Neighbours, policy: Policy) -> None:
+        """Begin the account of a population. Its policy is fixed from now on: a filter must know its limit."""
+        with self._chain.change() as change:
+            if population in populations(change.entries):
+                raise BookError(f"the population {population!r} has an account already; its policy cannot be changed")
+            unit = {"rows": neighbours.rows, "replace": neighbours.replace, "persons": neighbours.persons}
+            self._append(change, "opened", population=population, unit=unit, policy=policy.to_dict())
+
+    def standing(self, population: str) -> Standing:
+        """What a population has spent, and on what."""
+        return standing(self._chain.entries(), population)
+
+    @property
+    def populations(self) -> tuple[str, ...]:
+        """The populations that have an account."""
+        return tuple(populations(self._chain.entries()))
+
+    def propose(self, population: str, title: str, budget: Budget, by: str, method: str = "") -> int:
+        """Write down a release that somebody would like to make; it counts when it is reserved. Gives its number."""
+        with self._chain.change() as change:
+            own = standing(change.entries, population)
+            check(own, population, title, own.policy.price(budget), method, self._now().year)
+            facts = {"title": title, "budget": budget.to_dict(), "method": method, "by": by}
+            return int(self._append(change, PROPOSED, population=population, **facts)["number"])
+
+    def approve(self, number: int, by: str) -> tuple[str, ...]:
+        """Agree to a proposal; gives all who have. Who proposed may agree, and each name counts once."""
+        if not by.strip():
+            raise BookError("an approval needs a name; give yours")
+        with self._chain.change() as change:
+            proposed = payment(change.entries, number, PROPOSED)
+            if by in proposed.approved_by:
+                raise BookError(f"{by!r} has approved payment {number} already; another person has to")
+            self._append(change, APPROVED, payment=number, by=by)
+            return (*proposed.approved_by, by)
+
+    def reserve(
+        self,
+        population: str,
+        title: str,
+        budget: Budget,
+        neighbours: Neighbours,
+        method: str = "",
+        proposal: int | None = None,
+    ) -> Payment:
+        """Count a release against the budget, before the first row is read; refuses what the policy forbids.
+
+        Args:
+            population: whose budget pays.
+            title: what people call the release.
+            budget: what it may cost.
+            neighbours: whom it protects, which must be whom the account protects.
+            method: the method that will run.
+            proposal: the number of an approved proposal that this is; one is needed above the policy's limit.
+        """
+        with self._chain.change() as change:
+            own = standing(change.entries, population)
+            check_unit(change.entries, population, neighbours)
+            price = own.policy.price(budget)
+            names: tuple[str, ...] = ()
+            if proposal is not None:
+                proposed = payment(change.entries, proposal, PROPOSED)
+                if (proposed.population, proposed.budget, proposed.method) != (population, budget, method):
+                    raise BookError(
+                        f"proposal {proposal} is for another population, budget or method; run what was approved, or "
+                        "propose this"
+                    )
+                names, title = proposed.approved_by, proposed.title
+            limit = own.policy.two_names_above
+            if limit is not None and own.policy.exceeds(price, limit) and len(names) < 2:
+                raise BookError(
+                    f"{title!r} costs more than {limit}, for which the policy of {population!r} wants two names; "
+                    "propose it, have it approved by two persons, and give its number"
+                )
+            check(own, population, title, price, method, self._now().year)
+            if proposal is None:
+                facts = {"title": title, "budget": budget.to_dict(), "method": method, "by": ""}
+                proposal = int(self._append(change, PROPOSED, population=population, **facts)["number"])
+            self._append(change, RESERVED, payment=proposal)
+            return payment(change.entries, proposal, RESERVED)
+
+    def spend(self, number: int, release: str) -> None:
+        """Write down that a reserved release is there; `release` is the SHA-256 of its manifest."""
+        with self._chain.change() as change:
+            payment(change.entries, number, RESERVED)
+            self._append(change, SPENT, payment=number, release=release)
+
+    def abort(self, number: int, reason: str, *, nothing_was_asked: bool = False) -> None:
+        """Give up a proposal; or a reservation, by who knows that no row was asked about, as after a refused table."""
+        with self._chain.change() as change:
+            payment(change.entries, number, RESERVED if nothing_was_asked else PROPOSED)
+            self._append(change, ABORTED, payment=number, reason=reason)
+
+    def record_outside(self, population: str, title: str, budget: Budget, by: str, remark: str) -> int:
+        """Write down a release of another tool: all that is known of it are its epsilon and delta. Always accepted.
+
+        It has happened, so it counts, even if it brings the population beyond its budget; then nothing else may follow.
+        """
+        with self._chain.change() as change:
+            standing(change.entries, population).policy.price_outside(budget)
+            facts = {"title": title, "budget": budget.to_dict(), "by": by, "remark": remark}
+            return int(self._append(change, OUTSIDE, population=population, **facts)["number"])
+
+    @contextmanager
+    def paid(
+        self, population: str, title: str, budget: Budget, neighbours: Neighbours, method: str, proposal: int | None
+    ) -> Iterator[Running]:
+        """Reserve and run the block; the reservation stays whatever happens, unless it never came to the rows."""
+        running = Running(self, self.reserve(population, title, budget, neighbours, method, proposal))
+        try:
+            yield running
+        except BaseException:
+            if not running.asked:
+                self.abort(running.payment.number, "the run ended before a row was asked about", nothing_was_asked=True)
+            raise
+
+    def _append(self, change: Change, what: str, **facts: Any) -> Entry:
+        time = self._now().isoformat(timespec="seconds")
+        return change.append({"what": what, "time": time, **facts})
+
+
+class Running:
+    """A payment whose release is being made."""
+
+    def __init__(self, book: Book, payment: Payment):
+        self.payment = payment
+        self.asked = False
+        self._book = book
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """What a release says of its book: the number of the payment, and the head that holds the reservation."""
+        return {"payment": self.payment.number, "head": self.payment.head}
+
+    def progress(self, stage: str) -> None:
+        """To be told of each stage of a run; from the first that can ask about rows on, the reservation stays."""
+        self.asked = self.asked or stage != "read"
+
+    def finish(self, release: str) -> None:
+        """Write down that the release is there."""
+        self._book.spend(self.payment.number, release)
