@@ -9,7 +9,19 @@ from sfumato.recipes import RECIPES, register
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
 
-__all__ = ["Job", "Plan", "Recipe", "Release", "Schema", "SfumatoError", "fit", "methods", "plan", "register", "run_job"]
+__all__ = [
+    "Job",
+    "Plan",
+    "Recipe",
+    "Release",
+    "Schema",
+    "SfumatoError",
+    "fit",
+    "methods",
+    "plan",
+    "register",
+    "run_job",
+]
 
 
 def methods() -> dict[str, str]:

@@ -73,6 +73,11 @@ def recipe_of(method: str | Recipe, views: str | Path | None = None, synthesizer
     return recipe if synthesizer is None else replace(recipe, synthesize=synthesizer_named(synthesizer))
 
 
+def foreseen(schema: Schema) -> Schema:
+    """The schema as if its observed domains were accepted: for forecasts, which read no rows and publish nothing."""
+    return schema.accepting(schema.unaccepted, "nobody", "a forecast") if schema.unaccepted else schema
+
+
 def check_budget(recipe: Recipe, budget: Budget) -> None:
     """Refuse a budget of a kind that a recipe cannot spend."""
     if isinstance(budget, PureDP) and recipe.guarantee is Guarantee.APPROXIMATE:

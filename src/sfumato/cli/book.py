@@ -197,10 +197,10 @@ def payment_for(
 def _budget(epsilon: str, delta: str | None, method: str, schema: Path | None) -> Budget:
     if schema is None:
         return budget_of(epsilon, delta)
-    from sfumato.job import recipe_of
+    from sfumato.job import foreseen, recipe_of
 
     public = Schema.load(schema)
-    return Job(public, recipe_of(method), budget_of(epsilon, delta), accept_observed_domain=True).opened
+    return Job(foreseen(public), recipe_of(method), budget_of(epsilon, delta)).opened
 
 
 def _name(given: str | None) -> str:

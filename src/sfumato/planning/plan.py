@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import BudgetError
-from sfumato.job import Job, recipe_of
+from sfumato.job import Job, foreseen, recipe_of
 from sfumato.learn.once import Once
 from sfumato.learn.select.given_views import GivenView, GivenViews
 from sfumato.pipeline import Recipe
@@ -141,7 +141,7 @@ def plan(
     rows = _rows(schema, rows_guess)
     if epsilon is None and want is None:
         raise BudgetError("neither epsilon nor want was given; say how much may be spent, or how exact a table must be")
-    job = Job(schema, recipe_of(method, views), budget_of("1" if epsilon is None else epsilon, delta), True)
+    job = Job(foreseen(schema), recipe_of(method, views), budget_of("1" if epsilon is None else epsilon, delta))
     granted = None
     if want is not None:
         job, granted = _granted(job, rows, Wish.parse(want, schema, rows), progress)

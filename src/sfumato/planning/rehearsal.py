@@ -65,7 +65,7 @@ def rehearse(
 ) -> Iterator[Rehearsal]:
     """Run a job on each population; memory is measured in the first run, which is slower for it."""
     size = min(rows, MOST_ROWS)
-    scaled = Job(job.schema, job.recipe, scaled_budget(job.opened, Fraction(rows, size)), True)
+    scaled = Job(job.schema, job.recipe, scaled_budget(job.opened, Fraction(rows, size)))
     for seed, population in enumerate(populations):
         yield _run(scaled, population, size, seed, measure_memory and seed == 0)
 

@@ -231,7 +231,6 @@ class Release:
             made |= {"book": dict(book)} if book else {}
             made |= {"rules": rules} if self.schema.rules else {}
             storage.write_json(staging / "release.json", self.description() | made)
-            storage.write_json(staging / "release.json", self.description() | made)
             write_manifest(staging)
         return folder
 

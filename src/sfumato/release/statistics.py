@@ -150,17 +150,19 @@ def _times(one: Mapping[str, Array], other: Mapping[str, Array]) -> dict[str, Ar
 
 
 def column_values(schema: Schema, name: str) -> Array:
-    """The number that each code of a column stands for: the middle of its bin; not a number if missing."""
+    """The number that each code of a column stands for: the middle of its bin; not a number if missing.
+
+    A special value inside the bounds is the number that it is; one outside stands for something that is no number.
+    """
     column = schema[name]
     match column:
         case Boolean():
             values = np.array([0.0, 1.0])
-        case Integer():
-            starts = column.binning().starts.astype(np.float64)
-            values = (starts[:-1] + starts[1:] - 1) / 2
-        case Number():
-            edges = column.binning().edges
-            values = (edges[:-1] + edges[1:]) / 2
+        case Integer() | Number():
+            bins = column.binning()
+            middles = (bins.firsts.astype(np.float64) + bins.lasts.astype(np.float64)) / 2
+            special = [one if column.min <= one <= column.max else np.nan for one in column.special]
+            values = np.append(middles, np.array(special, dtype=np.float64))
         case _:
             raise SchemaError(f"column {name!r} is of type {column.type}; a mean or a sum wants a column of numbers")
     return np.append(values, np.nan) if column.nullable else values

@@ -45,7 +45,7 @@ class Moves:
                 *((clique, np.asarray(marginals.project(clique).counts, np.float64)) for clique in layers.inside),
             )
         ]
-        tree = fit(junction_tree(coarse, [table.clique for table in tables]), tables, TOLERANCE, SWEEPS)
+        tree = fit(junction_tree(coarse, [table.clique for table in tables]), tables, (), TOLERANCE, SWEEPS)
         found = Layered(domain, columns, lookups, tree).draw(rows, rng)
         scales = marginals.scales or (0.0,) * len(marginals.tables)
         targets = [

@@ -7,7 +7,10 @@ repeated up to the first of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.coding import Coding, Step
 from sfumato.data.domain import Clique, Domain
@@ -18,7 +21,7 @@ from sfumato.intake.attributes import Attributes
 from sfumato.pipeline import run
 from sfumato.privacy.budget import Share
 from sfumato.privacy.events import Event, Free
-from sfumato.privacy.holder import Dependence, table_events, table_noise, table_noises
+from sfumato.privacy.holder import Dependence, Distances, table_events, table_noise, table_noises
 from sfumato.privacy.ledger import Ledger, Purse
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.scores import Score
@@ -79,6 +82,10 @@ class PublishedHolder:
 
     def dependence(self, pairs: Sequence[Clique], part: Share) -> Dependence:
         """Refuse: noisy scores are not published."""
+        raise Unpublished
+
+    def distances(self, cliques: Sequence[Clique], expected: Iterable[NDArray[np.float64]], part: Share) -> Distances:
+        """Refuse: noisy distances are not published."""
         raise Unpublished
 
     def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
