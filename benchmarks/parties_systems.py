@@ -31,7 +31,7 @@ from sfumato.recipes.dpview import DPVIEW
 from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.recipes.privsyn import PRIVSYN
 from sfumato.schema.schema import Schema
-from sfumato.synthesize.joining import joined
+from sfumato.synthesize.joining import prepared
 
 DELTA = "1e-9"
 
@@ -78,7 +78,7 @@ def with_views(cells: int) -> Recipe:
 def rows_of(recipe: Recipe, model: Model, schema: Schema) -> Records:
     """Synthetic rows in codes of the schema."""
     rng = np.random.default_rng()
-    made = joined(recipe.synthesize, model.marginals, model.selection, model.marginals.rows, rng)
+    made = prepared(recipe.synthesize, model.marginals, model.selection)(model.marginals.rows, rng)
     return Attributes(schema).decode(model.recoding.decode(made, rng))
 
 

@@ -67,8 +67,8 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
         except SfumatoError as error:
             _complain(str(error), type(error).__name__, bool(kwargs.get("as_json")))
             raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            _complain("interrupted; nothing was written", "Interrupted", bool(kwargs.get("as_json")))
+        except KeyboardInterrupt as stop:
+            _complain(str(stop) or "interrupted; nothing was written", "Interrupted", bool(kwargs.get("as_json")))
             raise typer.Exit(130) from None
         except (typer.Exit, BrokenPipeError):
             raise

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, print_json, print_rows
 from sfumato.cli.synthesize import check_drawing
 from sfumato.errors import ReleaseError, SchemaError
@@ -46,15 +45,15 @@ def sample(
     if synthesizer is not None:
         recipe = replace(release.recipe, synthesize=synthesizer_named(synthesizer))
         release = replace(release, recipe=recipe)
-    table = release.sample_arrow(rows, seed, wishes(given or []))
+    wanted = wishes(given or [])
     if out_file is not None:
-        tables.write(table, out_file, release.schema)
+        release.write(out_file, rows, seed, wanted)
         if as_json:
-            print_json({"file": str(out_file), "rows": table.num_rows})
+            print_json({"file": str(out_file), "rows": release.rows if rows is None else rows})
         return
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "sample.csv"
-        tables.write(table, file, release.schema)
+        release.write(file, rows, seed, wanted)
         print_rows(file.read_text(encoding="utf-8"))
 
 

@@ -11,7 +11,8 @@ from sfumato.data.records import Records, code_type
 from sfumato.models.rounding import draw_given
 from sfumato.models.tree_model import TreeModel
 
-Ints = NDArray[np.int64]
+Cells = NDArray[np.uint32]
+"""Numbers of cells: a model has far fewer than 2^32."""
 
 
 def draw(model: TreeModel, rows: int, rng: np.random.Generator) -> Records:
@@ -29,10 +30,10 @@ def draw(model: TreeModel, rows: int, rng: np.random.Generator) -> Records:
     return Records(domain, [columns[name] for name in domain.names])
 
 
-def _number(columns: dict[str, NDArray[np.unsignedinteger]], domain: Domain, names: Clique, rows: int) -> Ints:
+def _number(columns: dict[str, NDArray[np.unsignedinteger]], domain: Domain, names: Clique, rows: int) -> Cells:
     """The cell of the table over `names` that each row lies in."""
-    cell = np.zeros(rows, dtype=np.int64)
+    cell = np.zeros(rows, dtype=np.uint32)
     for name in names:
-        cell *= domain[name]
+        cell *= np.uint32(domain[name])
         cell += columns[name]
     return cell

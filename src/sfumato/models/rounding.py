@@ -44,7 +44,8 @@ def draw_given(
     edges = np.floor(steps * rows + rng.random(rows.shape)).astype(np.int64)
     counts = np.diff(np.minimum(edges, rows), axis=1, prepend=0)
     codes = np.arange(counts.shape[1], dtype=np.uint32)
-    shuffled = rng.permutation(len(parent))
+    # Half as wide as NumPy's own indices: these are what drawing a million rows takes memory for.
+    shuffled = rng.permutation(np.arange(len(parent), dtype=np.uint32))
     # Short codes are sorted by radix, several times faster.
     order = shuffled[np.argsort(parent[shuffled].astype(code_type(len(conditional))), kind="stable")]
     child = np.empty(len(parent), dtype=np.uint32)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -12,21 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import tables
-from sfumato.data.coding import Coding, Levels
-from sfumato.data.records import Records
-from sfumato.data.selection import Apart
-from sfumato.errors import DataError, MethodError, ReleaseError
-from sfumato.evaluate.rules import violations
+from sfumato.errors import DataError, ReleaseError, SfumatoError
 from sfumato.files import new_folder
-from sfumato.intake.attributes import Attributes, Ints
-from sfumato.intake.codec import SchemaCodec
-from sfumato.intake.ruled import Ruled
 from sfumato.models.residuals import NoisyTable
-from sfumato.models.tree_model import Evidence
-from sfumato.pipeline import Conditional, Model, Recipe
+from sfumato.pipeline import Model, Recipe
 from sfumato.privacy.ledger import Statement
 from sfumato.recipes import PARTS
 from sfumato.release import answers, format1, storage
+from sfumato.release.drawing import BLOCK, Drawing, rechunked
 from sfumato.release.expected import noise_warnings
 from sfumato.release.intervals import CONFIDENCE, noisy_tables
 from sfumato.release.manifest import write_manifest
@@ -34,16 +28,10 @@ from sfumato.release.statistics import Answer, Conditions, Question
 from sfumato.release.versions import arithmetic, versions
 from sfumato.schema.conditions import allowed_codes
 from sfumato.schema.schema import Schema
-from sfumato.synthesize.conditional import conditioned
-from sfumato.synthesize.joining import joined
-from sfumato.synthesize.repair import Repaired, repaired, split_again
 from sfumato.text import html_line as escape
 
 FORMAT = 2
 """Version of the release folder; a change that old readers would misread raises it."""
-
-ENOUGH_ROWS = 50_000
-"""A sample of fewer rows is drawn from a fit of this many (or of as many as the private table has)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,56 +83,39 @@ class Release:
         self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None
     ) -> pa.Table:
         """Draw a synthetic table as a pyarrow table with the natural types of the schema."""
-        return self._sampled(rows, seed, given)[0]
+        return pa.concat_tables(self._drawing(rows, given).blocks(seed))
 
-    def _sampled(self, rows: int | None, seed: int | None, given: Mapping[str, Any] | None) -> tuple[pa.Table, float]:
-        """A synthetic table, and the share of the rows it was taken from that were drawn again for a rule."""
+    def batches(
+        self,
+        rows: int | None = None,
+        seed: int | None = None,
+        chunk: int = BLOCK,
+        given: Mapping[str, Any] | None = None,
+    ) -> Iterator[pa.Table]:
+        """The rows of `sample_arrow`, `chunk` of them at a time: memory does not grow with the number of rows.
+
+        The same seed gives the same rows whatever the chunk; there is always one table, if only an empty one.
+        """
+        if chunk < 1:
+            raise DataError(f"chunks of {chunk} rows were asked for; give 1 or more")
+        return rechunked(self._drawing(rows, given).blocks(seed), chunk)
+
+    def write(
+        self,
+        path: str | Path,
+        rows: int | None = None,
+        seed: int | None = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Draw a synthetic table into a CSV or Parquet file, piece by piece; the file appears whole or not at all."""
+        tables.write(self._drawing(rows, given).blocks(seed), path, self.schema)
+
+    def _drawing(self, rows: int | None, given: Mapping[str, Any] | None = None) -> Drawing:
         rows = self.rows if rows is None else rows
         if rows < 0:
             raise DataError(f"{rows} rows were asked for; give 0 or more")
-        rng = np.random.default_rng(seed)
         codes = allowed_codes(self.schema, given or {})
-        if codes:
-            records, share = self._conditioned(rows, codes, rng), 0.0
-        else:
-            drawn = self._drawn(rows, rng)
-            records, share = drawn.records, drawn.repairs / max(len(drawn.records), 1)
-        table = SchemaCodec(self.schema).decode(records.take(rng.permutation(len(records))[:rows]), rng)
-        self._require_rules(table)
-        return table, share
-
-    def _require_rules(self, table: pa.Table) -> None:
-        """No table leaves with a row that breaks a rule."""
-        for rule, share in zip(
-            self.schema.rules, violations(table, self.schema.rules, self.schema.columns), strict=True
-        ):
-            if share:
-                raise MethodError(f"rows break the rule {str(rule)!r}, so no table is made; please report this")
-
-    def _drawn(self, rows: int, rng: np.random.Generator, likely: Evidence | None = None) -> Repaired:
-        """At least `rows` rows, in codes of columns; a graphical model draws only those that agree with `likely`.
-
-        Whatever the synthesizer is, rows that break a rule are drawn again in part: `repaired` comes last.
-        """
-        ruled, model = Ruled(self.schema), self.model
-        if self.schema.rules:
-            coding = Coding(model.recoding.fine, (model.recoding.step, Levels(model.selection.levels)))
-            model = replace(model, marginals=replace(model.marginals, constraints=ruled.constraints.through(coding)))
-        # Methods that fit rows to tables need enough rows to fit; a small sample is drawn from a larger fit.
-        fitted_rows = max(rows, min(self.rows, ENOUGH_ROWS))
-        synthesize = self.recipe.synthesize
-        if likely and isinstance(synthesize, Conditional) and not isinstance(model.selection.structure, Apart):
-            fitted = synthesize.sample_given(model.marginals, model.selection, rows, rng, likely)
-        else:
-            fitted = joined(synthesize, model.marginals, model.selection, fitted_rows, rng)
-        fine = split_again(fitted, lambda some: model.recoding.decode(some, rng), ruled.checks)
-        obeying = repaired(fine, ruled.checks, ruled.example, rng)
-        return replace(obeying, records=Attributes(self.schema).decode(obeying.records))
-
-    def _conditioned(self, rows: int, given: Mapping[str, Ints], rng: np.random.Generator) -> Records:
-        """Rows whose columns have allowed codes, distributed as those among all rows that have them."""
-        likely = answers.likely_codes(self.model, self.schema, given)
-        return conditioned(lambda count, rng: self._drawn(count, rng, likely).records, given, rows, rng)
+        return Drawing(self.schema, self.model, self.recipe.synthesize, codes, rows)
 
     def marginal(self, *columns: str, confidence: float = CONFIDENCE) -> Any:
         """The table of counts over any columns, of the kind that was given to `fit`: free, and the same every time.
@@ -205,10 +176,12 @@ class Release:
         format: str = "csv",
         book: Mapping[str, Any] | None = None,
     ) -> Path:
-        """Write the release and one synthetic table into a new folder; all of it appears at once, or nothing.
+        """Write the release and one synthetic table into a new folder.
 
-        The seed is published, also one that was not given: so anybody can repeat the drawing (docs/verify.md).
-        `book` is the receipt of the payment, if a book paid for the run.
+        The release itself comes first, all of it at once or nothing. So what was paid for is safe while rows are drawn:
+        if that fails, the folder is a complete release without rows, which can be sampled. The seed is published, also
+        one that was not given: so anybody can repeat the drawing (docs/verify.md). `book` is the receipt of the
+        payment, if a book paid for the run.
         """
         folder = Path(folder)
         rows = self.rows if rows is None else rows
@@ -216,22 +189,21 @@ class Release:
         if format not in ("csv", "parquet"):
             raise ReleaseError(f"format {format!r} is unknown; known formats are csv and parquet")
         with new_folder(folder, "a release") as staging:
-            file = f"synthetic.{format}"
-            table, redrawn = self._sampled(rows, seed, None)
-            tables.write(table, staging / file, self.schema)
             storage.write_model(staging, self.model, self.schema)
             storage.write_json(staging / "ledger.json", self.ledger.to_dict())
             storage.write_json(staging / "schema.json", self.schema.to_dict())
-            rules = {
-                "declared": len(self.schema.rules),
-                "violations": 0,
-                "share_of_rows_drawn_again": round(redrawn, 6),
-            }
-            made: dict[str, Any] = {"sample": {"file": file, "rows": rows, "seed": seed}}
-            made |= {"book": dict(book)} if book else {}
-            made |= {"rules": rules} if self.schema.rules else {}
-            storage.write_json(staging / "release.json", self.description() | made)
+            made = self.description() | ({"book": dict(book)} if book else {})
+            storage.write_json(staging / "release.json", made)
             write_manifest(staging)
+        file, drawing = f"synthetic.{format}", self._drawing(rows)
+        with _without_rows(folder):
+            tables.write(drawing.blocks(seed), folder / file, self.schema)
+        made["sample"] = {"file": file, "rows": rows, "seed": seed}
+        if self.schema.rules:
+            again = round(drawing.tally.share, 6)
+            made["rules"] = {"declared": len(self.schema.rules), "violations": 0, "share_of_rows_drawn_again": again}
+        storage.write_json(folder / "release.json", made)
+        write_manifest(folder)
         return folder
 
     @classmethod
@@ -298,3 +270,17 @@ class Release:
 def _fresh_seed() -> int:
     """A seed for drawing rows that every reader of JSON can hold."""
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 11)
+
+
+@contextmanager
+def _without_rows(folder: Path) -> Iterator[None]:
+    """Say where the release is, when its rows could not be drawn."""
+    whole = f"the release is complete in {str(folder)!r} but for its rows: draw them with sfumato sample"
+    try:
+        yield
+    except SfumatoError as problem:
+        raise type(problem)(f"{problem}; {whole}") from None
+    except MemoryError:
+        raise ReleaseError(f"memory ended while rows were drawn; {whole}, fewer at a time") from None
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted; {whole}") from None

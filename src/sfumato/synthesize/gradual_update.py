@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, sqrt
@@ -15,7 +15,7 @@ from sfumato import kernels
 from sfumato.data.constraints import Constraint
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginals import Marginals
-from sfumato.data.records import Records
+from sfumato.data.records import Codes, Records, code_type
 from sfumato.data.selection import Selection
 from sfumato.models.rounding import draw_given, round_counts
 from sfumato.synthesize.appending import Append, peel
@@ -56,31 +56,32 @@ class GradualUpdate:
 
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """`rows` rows whose marginals come close to `marginals`, which must agree with each other."""
-        domain = marginals.domain
         fitted, appended = peel(marginals.cliques)
-        index = {name: position for position, name in enumerate(domain.names)}
-        table = independent_columns(marginals, rows, rng)
-        zeros = () if marginals.constraints is None else marginals.constraints.items
-        if rows:
-            _obey(table, domain, zeros, rng)
-            for component in nx.connected_components(nx.Graph([pair for c in fitted for pair in pairwise(c)])):
-                cliques = [clique for clique in fitted if clique[0] in component]
-                self._fit(table, sorted(index[name] for name in component), cliques, marginals, rng)
-            for step in appended:
-                _append(table, step, marginals, index, rng)
-        return Records(domain, [table[index[name]] for name in domain.names])
+        graph = nx.Graph([pair for clique in fitted for pair in pairwise(clique)])
+        graph.add_nodes_from(set(marginals.domain) - {step.column for step in appended})
+        # Only the columns that are being fitted have wide codes: they are what takes memory.
+        codes: dict[str, Codes] = {}
+        for component in map(marginals.domain.canonical, nx.connected_components(graph)):
+            cliques = [clique for clique in fitted if clique[0] in component]
+            table = independent_columns(marginals, rows, rng, component)
+            if rows and marginals.constraints is not None:
+                zeros = marginals.constraints.within(component).items
+                _obey(table, marginals.domain.project(component), zeros, rng)
+            if cliques and rows:
+                self._fit(table, component, cliques, marginals, rng)
+            order = rng.permutation(rows)  # components are joined at random
+            codes |= {
+                name: column.astype(code_type(marginals.domain[name]))[order]
+                for name, column in zip(component, table, strict=True)
+            }
+        for step in appended:
+            codes[step.column] = _append(codes, step, marginals, rows, rng)
+        return Records(marginals.domain, [codes[name] for name in marginals.domain])
 
     def _fit(
-        self,
-        table: Table,
-        positions: list[int],
-        cliques: list[Clique],
-        marginals: Marginals,
-        rng: np.random.Generator,
+        self, part: Table, names: Clique, cliques: list[Clique], marginals: Marginals, rng: np.random.Generator
     ) -> None:
-        """Fit the columns of one component; its rows end in random order, so joining it to others is independent."""
-        names = [marginals.domain.names[position] for position in positions]
-        part = np.ascontiguousarray(table[positions])
+        """Fit the columns of one component."""
         targets = [Target.of(marginals.project(clique), names, part.shape[1]) for clique in cliques]
         zeros = [] if marginals.constraints is None else marginals.constraints.within(names).items
         barriers = [Barrier.of(one, names) for one in zeros]
@@ -90,7 +91,6 @@ class GradualUpdate:
             for number in np.argsort(-errors, kind="stable"):
                 errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng, barriers)
         swap(part, targets, self.swaps * part.shape[1], rng, barriers)
-        table[positions] = part[:, rng.permutation(part.shape[1])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,14 +208,16 @@ def _balanced(surplus: Array, counts: Array, amount: float) -> Array:
     return np.where(full, np.minimum(surplus, beta * counts), 0.0)
 
 
-def _append(table: Table, step: Append, marginals: Marginals, index: dict[str, int], rng: np.random.Generator) -> None:
+def _append(
+    codes: Mapping[str, Codes], step: Append, marginals: Marginals, rows: int, rng: np.random.Generator
+) -> NDArray[np.uint32]:
     """Draw one column given others, from the table over them; where that is empty, from the column's own table."""
     joint = marginals.project((*step.given, step.column)).counts.astype(np.float64).clip(min=0)
     joint = joint.reshape(-1, joint.shape[-1])
     own = joint.sum(axis=0) + 1e-300
     mass = joint.sum(axis=1, keepdims=True)
     conditional = np.where(mass > 0, joint / np.where(mass > 0, mass, 1), own / own.sum())
-    parent = np.zeros(table.shape[1], dtype=np.int64)
+    parent = np.zeros(rows, dtype=np.int64)
     for name in step.given:
-        parent = parent * marginals.domain[name] + table[index[name]]
-    table[index[step.column]] = draw_given(parent, conditional, rng)
+        parent = parent * marginals.domain[name] + codes[name]
+    return draw_given(parent, conditional, rng)

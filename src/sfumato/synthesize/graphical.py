@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from sfumato.models import junction_tree
 from sfumato.models.drawing import draw
 from sfumato.models.graphical import fit
 from sfumato.models.tree_model import Evidence, TreeModel
+from sfumato.synthesize.joining import Draw
 from sfumato.synthesize.start import maximal
 
 
@@ -30,7 +32,11 @@ class Graphical:
 
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """`rows` rows whose tables are those of the model, up to rounding."""
-        return draw(self.model(marginals), rows, rng)
+        return self.prepare(marginals, selection)(rows, rng)
+
+    def prepare(self, marginals: Marginals, selection: Selection) -> Draw:
+        """Fit the model once for any number of draws."""
+        return partial(draw, self.model(marginals))
 
     def sample_given(
         self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator, given: Evidence

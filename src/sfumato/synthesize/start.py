@@ -17,9 +17,11 @@ Table = NDArray[np.uint32]
 """Rows of codes, column-major: `table[column, row]`."""
 
 
-def independent_columns(marginals: Marginals, rows: int, rng: np.random.Generator) -> Table:
-    """Rows whose columns follow their one-way tables and are independent of each other."""
-    domain = marginals.domain
+def independent_columns(
+    marginals: Marginals, rows: int, rng: np.random.Generator, names: Iterable[str] | None = None
+) -> Table:
+    """Rows whose columns (all, or those named) follow their one-way tables and are independent of each other."""
+    domain = marginals.domain if names is None else marginals.domain.project(names)
     table = np.empty((len(domain), rows), dtype=np.uint32)
     for index, (name, size) in enumerate(domain.items()):
         counts = round_counts(marginals.project((name,)).counts.astype(np.float64).clip(min=0), rows, rng)

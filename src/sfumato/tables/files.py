@@ -32,7 +32,7 @@ ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 SPLITTABLE = (*ENDINGS, ".txt", ".feather", ".arrow")
 READABLE = (*SPLITTABLE, ".xlsx")
 
-ROWS_AT_ONCE = 1 << 18
+ROWS_AT_ONCE = 1 << 16
 """Rows of one part of a table: few enough to need little memory, many enough to hide the cost of a call."""
 
 NOT_UNICODE = 'is not UTF-8; say what it is, for example "read": {"encoding": "cp1252"} in the schema, or save it again'

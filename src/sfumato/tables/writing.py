@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,29 +23,40 @@ from sfumato.tables.texts import as_text
 _ROWS_AT_ONCE = 1 << 16
 
 
-def write(table: pa.Table, path: str | os.PathLike[str], schema: Schema) -> None:
+def write(table: pa.Table | Iterable[pa.Table], path: str | os.PathLike[str], schema: Schema) -> None:
     """Write a decoded table: Parquet in the declared types, CSV in the declared texts.
 
-    In CSV a missing value is the first null token.
+    In CSV a missing value is the first null token. A table may come in parts, of which there is at least one; no more
+    than one of them is in memory, and each is a row group of a Parquet file.
     """
     path = Path(path)
+    parts = iter([table] if isinstance(table, pa.Table) else table)
     ending = ending_of(path)
     with replacing(path) as file:
         if ending == ".parquet":
-            parquet.write_table(typed(table, schema), file)
+            _write_parquet(parts, file, schema)
         elif ending.endswith(".gz"):
             # A fixed time stamp and no name: equal tables give equal files.
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as packed:
-                _write_csv(table, packed, delimiter_of(ending), schema)
+                _write_csv(parts, packed, delimiter_of(ending), schema)
         else:
-            _write_csv(table, file, delimiter_of(ending), schema)
+            _write_csv(parts, file, delimiter_of(ending), schema)
 
 
-def _write_csv(table: pa.Table, file: BinaryIO | gzip.GzipFile, delimiter: str, schema: Schema) -> None:
-    names = _quoted(pa.array(table.column_names, pa.large_string()), delimiter).to_pylist()
+def _write_parquet(parts: Iterator[pa.Table], file: BinaryIO, schema: Schema) -> None:
+    first = typed(next(parts), schema)
+    with parquet.ParquetWriter(file, first.schema) as writer:
+        for part in chain([first], (typed(other, schema) for other in parts)):
+            writer.write_table(part)
+
+
+def _write_csv(parts: Iterator[pa.Table], file: BinaryIO | gzip.GzipFile, delimiter: str, schema: Schema) -> None:
+    first = next(parts)
+    names = _quoted(pa.array(first.column_names, pa.large_string()), delimiter).to_pylist()
     file.write((delimiter.join(names) + "\n").encode())
-    columns = [schema[name] for name in table.column_names]
-    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+    columns = [schema[name] for name in first.column_names]
+    batches = (batch for part in chain([first], parts) for batch in part.to_batches(max_chunksize=_ROWS_AT_ONCE))
+    for batch in batches:
         fields = [_field(array, column, delimiter) for array, column in zip(batch.columns, columns, strict=True)]
         if len(fields) == 1:  # an empty line is no row: write the empty text in quotes
             fields = [pc.if_else(pc.equal(fields[0], ""), pa.scalar('""', pa.large_string()), fields[0])]

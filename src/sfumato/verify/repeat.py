@@ -69,7 +69,7 @@ def check_rows(release: Release, folder: Path, sample: Mapping[str, Any], unlike
     with tempfile.TemporaryDirectory() as scratch:
         again = Path(scratch) / name
         try:
-            tables.write(release.sample_arrow(sample["rows"], sample["seed"]), again, release.schema)
+            release.write(again, sample["rows"], sample["seed"])
         except SfumatoError as problem:
             return found("rows", [f"the rows cannot be drawn again: {problem}"], "")
         same = again.read_bytes() == (folder / name).read_bytes()
