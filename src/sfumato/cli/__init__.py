@@ -5,7 +5,9 @@ schema; 4 a release is not what it says (`verify`); 1 a fault of Sfumato; 130 in
 """
 
 import warnings
+from contextlib import suppress
 
+import pyarrow as pa
 import typer
 
 from sfumato.cli import book
@@ -82,4 +84,6 @@ app.add_typer(party_app, name="party")
 def main() -> None:
     """Run the command line."""
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"  # without our lines of code
+    with suppress(NotImplementedError):  # not built for every platform; it gives back more of what was freed
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
     app()

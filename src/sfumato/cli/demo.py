@@ -24,7 +24,6 @@ from sfumato.intake.codec import SchemaCodec
 from sfumato.intake.labels import labels
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
-from sfumato.survey import simulate, survey_schema_text
 
 EPSILON, DELTA = "1", "1e-9"
 
@@ -42,6 +41,8 @@ def demo(
 ) -> None:
     """Release a simulated survey of 30,000 people, and compare the synthetic table with the simulated one."""
     check_new(out_folder, "a release")
+    from sfumato.survey import simulate, survey_schema_text  # on demand: no other command needs it
+
     schema = Schema.parse(json.loads(survey_schema_text()))
     survey = simulate()
     if parties is not None and not as_json:

@@ -92,3 +92,16 @@ class Domain:
                 f"the table over {columns} has {self.cells(clique):,} cells; at most {limit:,} are allowed; "
                 "declare fewer bins or categories for these columns"
             )
+
+
+def components(groups: Iterable[Iterable[str]]) -> list[set[str]]:
+    """The connected components of columns, where those of a group hang together.
+
+    >>> sorted(map(sorted, components([("a", "b"), ("c",), ("b", "d")])))
+    [['a', 'b', 'd'], ['c']]
+    """
+    found: list[set[str]] = []
+    for group in map(set, groups):
+        apart = [one for one in found if not one & group]
+        found = [*apart, group.union(*(one for one in found if one & group))]
+    return found

@@ -16,7 +16,6 @@ from math import exp, expm1, floor, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx
 
 from sfumato.errors import BudgetError
 from sfumato.privacy.conversions import SLACK
@@ -33,6 +32,8 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
     if a > 25:
         return 1.0  # Phi(a) is 1 and the second term is below 1e-100
+    from scipy.special import erfcx  # on demand: it takes as long to load as a small run
+
     mills = erfcx(-a / sqrt(2)) - erfcx(-b / sqrt(2))
     return float(exp(-a * a / 2) * mills / 2)
 

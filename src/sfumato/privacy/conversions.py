@@ -6,8 +6,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, exp
 
-from scipy.special import ndtri
-
 SLACK = 1e-9
 """Relative room for the rounding of special functions, always taken on the private side."""
 
@@ -19,6 +17,8 @@ def gaussian_of_pure(epsilon: Fraction) -> Fraction:
     """Half the squared mu of the Gaussian release that an epsilon-DP event is at most as bad as."""
     if epsilon > _STEEP:
         return 4 * epsilon
+    from scipy.special import ndtri  # on demand: it takes as long to load as a small run
+
     odds = exp(-float(epsilon))
     mu = -2 * float(ndtri(odds / (1 + odds)))
     return Fraction(ceil(mu * mu / 2 * (1 + SLACK) * 2**60), 2**60)

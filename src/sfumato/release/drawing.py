@@ -28,7 +28,7 @@ from sfumato.synthesize.conditional import conditioned
 from sfumato.synthesize.joining import Draw, prepared
 from sfumato.synthesize.repair import repaired, split_again
 
-PIECE = 1 << 20
+PIECE = 1 << 19
 """At most this many rows are synthesised together. Methods that fit rows to tables do worse in small pieces."""
 
 BLOCK = 1 << 16
@@ -123,7 +123,7 @@ class Drawing:
         return min(self.model.marginals.rows, ENOUGH_ROWS)
 
     def _columns(self, records: Records, rng: np.random.Generator) -> Records:
-        """Rows in the codes of columns. Those that break a rule are drawn again in part, whatever synthesizer made them."""
+        """Rows in the codes of columns. Those that break a rule are drawn again in part, whoever made them."""
         if not self.schema.rules:
             return Attributes(self.schema).decode(self.model.recoding.decode(records, rng))
         ruled = Ruled(self.schema)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import exp, sqrt
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import kernels
 from sfumato.data.constraints import Constraint
-from sfumato.data.domain import Clique, Domain
+from sfumato.data.domain import Clique, Domain, components
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Codes, Records, code_type
 from sfumato.data.selection import Selection
@@ -57,11 +55,11 @@ class GradualUpdate:
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """`rows` rows whose marginals come close to `marginals`, which must agree with each other."""
         fitted, appended = peel(marginals.cliques)
-        graph = nx.Graph([pair for clique in fitted for pair in pairwise(clique)])
-        graph.add_nodes_from(set(marginals.domain) - {step.column for step in appended})
+        drawn_last = {step.column for step in appended}
+        alone = [(name,) for name in marginals.domain if name not in drawn_last]
         # Only the columns that are being fitted have wide codes: they are what takes memory.
         codes: dict[str, Codes] = {}
-        for component in map(marginals.domain.canonical, nx.connected_components(graph)):
+        for component in map(marginals.domain.canonical, components([*alone, *fitted])):
             cliques = [clique for clique in fitted if clique[0] in component]
             table = independent_columns(marginals, rows, rng, component)
             if rows and marginals.constraints is not None:

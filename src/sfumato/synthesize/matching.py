@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 Ints = NDArray[np.int64]
 Array = NDArray[np.float64]
@@ -89,6 +87,9 @@ def maximum_links(graph: Graph, rng: np.random.Generator) -> Ints:
     """
     if not len(graph.source):
         return np.zeros(0, dtype=np.int64)
+    from scipy.sparse import csr_array  # on demand: it takes as long to load as a small run
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     record = np.repeat(np.arange(len(graph.left)), graph.left)
     bounds, partner = _candidates(graph, record, rng)
     shape = (len(record), int(graph.right.sum()))

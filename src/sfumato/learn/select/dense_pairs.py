@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import pi, sqrt
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,11 +73,9 @@ def combine(domain: Domain, pairs: Sequence[Clique], limit: int) -> tuple[Clique
     Larger cliques come first; a clique is taken if it shares at most two columns with all that were taken before and
     has at most `limit` cells.
     """
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_edges_from((one, other) for one, other in pairs)
     taken: list[frozenset[str]] = []
     columns: set[str] = set()
-    for clique in _cliques_by_size(graph):
+    for clique in _cliques_by_size(pairs):
         if len(columns & clique) <= 2 and domain.cells(clique) <= limit:
             taken.append(clique)
             columns |= clique
@@ -86,8 +83,12 @@ def combine(domain: Domain, pairs: Sequence[Clique], limit: int) -> tuple[Clique
     return tuple(domain.canonical(clique) for clique in taken + kept)
 
 
-def _cliques_by_size(graph: nx.Graph[str], most: int = 200_000) -> list[frozenset[str]]:
+def _cliques_by_size(pairs: Sequence[Clique], most: int = 200_000) -> list[frozenset[str]]:
     """Cliques of at least three columns, largest first, at most `most` of them (the smallest are found first)."""
+    import networkx as nx  # on demand: it takes as long to load as a small run
+
+    graph: nx.Graph[str] = nx.Graph()
+    graph.add_edges_from((one, other) for one, other in pairs)
     found = []
     for clique in nx.enumerate_all_cliques(graph):
         if len(clique) >= 3:

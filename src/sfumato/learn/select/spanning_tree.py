@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.domain import Clique, Domain
+from sfumato.data.domain import Clique, Domain, components
 from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Selection
 from sfumato.learn import Known, Learned
@@ -68,9 +67,8 @@ class TreeLimitedPairs:
 
 def is_forest(pairs: Sequence[Clique]) -> bool:
     """Whether pairs of columns, as edges of a graph, have no cycle."""
-    graph: nx.Graph[str] = nx.Graph()
-    graph.add_edges_from((one, other) for one, other in pairs)
-    return graph.number_of_edges() == graph.number_of_nodes() - nx.number_connected_components(graph)
+    edges = set(map(frozenset, pairs))
+    return len(edges) == len(frozenset().union(*edges)) - len(components(edges))
 
 
 def choose_fitting(

@@ -16,7 +16,6 @@ from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from sfumato.learn.select.chains import Layout
 
@@ -67,6 +66,8 @@ def _mass_above(table: NDArray[np.float64], threshold: float) -> float:
 
 def _gaussian_tables(codes: int, most: int) -> Iterator[NDArray[np.float64]]:
     """For 1, 2, … `most` columns: the mass of all cells whose probability is exp(-STEP · place), for every place."""
+    from scipy.special import ndtr  # on demand: it takes as long to load as a small run
+
     edges = ndtr(np.linspace(-RANGE, RANGE, codes + 1))
     cells = np.diff(edges) / (edges[-1] - edges[0])
     column = np.bincount(np.rint(-np.log(cells) / STEP).astype(np.int64), weights=cells)
