@@ -27,6 +27,7 @@ def fit(
     method: str | Recipe = DEFAULT,
     views: str | Path | None = None,
     synthesizer: str | None = None,
+    engine: str = "auto",
     progress: Progress = lambda stage: None,
 ) -> Release:
     """Spend a privacy budget on a table and return a release, which holds no private rows.
@@ -39,19 +40,24 @@ def fit(
         method: the name of a recipe, as `sfumato methods` lists them, or a recipe of your own.
         views: a JSON file of the views to measure, with weights, instead of those that the method would choose.
         synthesizer: what makes rows from the tables, if not the method's own part; it can be changed later for free.
+        engine: where rows are kept while they are counted: memory, spool (a private file without a name), or auto:
+            memory for small tables and the spool for large ones.
         progress: called with the name of each stage as it starts.
     """
     schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     recipe = recipe_of(method, views, synthesizer)
-    return run_job(Job(schema, recipe, budget_of(epsilon, delta)), data, progress)
+    return run_job(Job(schema, recipe, budget_of(epsilon, delta)), data, progress, engine)
 
 
-def run_job(job: Job, data: Any, progress: Progress = lambda stage: None) -> Release:
+def run_job(job: Job, data: Any, progress: Progress = lambda stage: None, engine: str = "auto") -> Release:
     """Run a job on a table."""
     progress("read")
     ledger = open_ledger(job)
-    holder = open_local(data, job.schema, ledger)
-    model = run(job.recipe, holder, job.schema, ledger, progress)
+    holder = open_local(data, job.schema, ledger, engine=engine)
+    try:
+        model = run(job.recipe, holder, job.schema, ledger, progress)
+    finally:
+        holder.close()
     statement = ledger.statement()
     statement.verify()
     return Release(job.recipe, job.schema, statement, model, tables.kind_of(data))

@@ -53,6 +53,9 @@ def synthesize(
     book: Annotated[Path | None, typer.Option(help="The book whose population pays for this run.")] = None,
     population: Annotated[str | None, typer.Option(help="The population in the book.")] = None,
     proposal: Annotated[int | None, typer.Option(help="The number of the approved proposal that this run is.")] = None,
+    engine: Annotated[
+        str, typer.Option(help="Where rows are kept while they are counted: memory, spool (on disk) or auto.")
+    ] = "auto",
     as_json: JsonOption = False,
 ) -> None:
     """Make a differentially private synthetic table from a private one."""
@@ -70,7 +73,7 @@ def synthesize(
                 payment.progress(stage)
             show(stage)
 
-        release = run_job(job, data, progress)
+        release = run_job(job, data, progress, engine)
         show("synthesize")
         paid = None if payment is None else payment.receipt
         release.save(out_folder, rows=rows, seed=seed, format=format, book=paid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +12,10 @@ from sfumato import kernels
 from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
-from sfumato.data.records import Records
+from sfumato.data.records import Codes
 from sfumato.engines import MOST_CELLS
 from sfumato.engines.plan import plan
-from sfumato.errors import SchemaError
+from sfumato.errors import DataError, SchemaError
 
 
 def require_base(domain: Domain, coding: Coding) -> None:
@@ -23,7 +24,15 @@ def require_base(domain: Domain, coding: Coding) -> None:
         raise SchemaError(f"a coding of {coding.base!r} was given; the rows are in {domain!r}")
 
 
-def count_blocks(blocks: Iterable[Records], coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:
+class Block(Protocol):
+    """Some rows in codes: an array for each attribute."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, name: str) -> Codes: ...
+
+
+def count_blocks(blocks: Iterable[Block], coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:
     """The exact table of each clique in the codes of `coding`, in one pass over the blocks.
 
     A table that is contained in a larger one which is counted anyway costs nothing: it is summed from that one. Small
@@ -43,7 +52,12 @@ def count_blocks(blocks: Iterable[Records], coding: Coding, cliques: Sequence[Cl
     return (tables[joint].project(clique) for clique, joint in zip(cliques, joints, strict=True))
 
 
-def _add(block: Records, coding: Coding, joint: Clique, total: NDArray[np.int64]) -> None:
+def closed() -> DataError:
+    """What an engine says that has forgotten its rows."""
+    return DataError("the rows of this engine were closed; open the table again")
+
+
+def _add(block: Block, coding: Coding, joint: Clique, total: NDArray[np.int64]) -> None:
     """Add the rows of a block to the table of one joint."""
     if not joint:
         total += len(block)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,10 @@ def kept_blocks(rows: Iterable[Rows], unit: Unit, words: Words) -> Iterator[Reco
     blocks = list(rows)
     keys = [words(len(block.records)) for block in blocks]
     kept = first_of_each(
-        _identities(blocks), _priorities(blocks, unit.keep), np.concatenate([np.zeros(0, np.uint64), *keys]), unit.rows
+        identities([block.persons for block in blocks if block.persons is not None]),
+        priorities(blocks, unit.keep),
+        np.concatenate([np.zeros(0, np.uint64), *keys]),
+        unit.rows,
     )
     start = 0
     for block in blocks:
@@ -49,9 +52,8 @@ def first_of_each(
     return np.asarray(rank < most)
 
 
-def _identities(blocks: list[Rows]) -> NDArray[np.int64]:
+def identities(persons: Sequence[pa.Array]) -> NDArray[np.int64]:
     """A number for each row, the same for rows of one person."""
-    persons = [block.persons for block in blocks if block.persons is not None]
     if not persons:
         return np.zeros(0, dtype=np.int64)
     encoded = pa.chunked_array(persons).combine_chunks().dictionary_encode()
@@ -59,7 +61,7 @@ def _identities(blocks: list[Rows]) -> NDArray[np.int64]:
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _priorities(blocks: list[Rows], keep: str) -> NDArray[np.int64]:
+def priorities(blocks: Sequence[Rows], keep: str) -> NDArray[np.int64]:
     """Which rows of a person come first; rows without an order are last, and all are equal for a random choice."""
     if keep == "random":
         return np.zeros(sum(len(block.records) for block in blocks), dtype=np.int64)

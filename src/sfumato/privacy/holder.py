@@ -201,6 +201,10 @@ class LocalHolder:
         exact = [self._scores[score.name, family] - less for family, less in zip(families, handicaps, strict=True)]
         return race.winner(exact, mechanism.rate)
 
+    def close(self) -> None:
+        """Forget the rows; nothing can be asked any more."""
+        self._engine.close()
+
     def _require_tables(self, cliques: Sequence[Clique]) -> list[Domain]:
         """The domains of tables. Those that cannot be counted are refused, before anything is charged for them."""
         for clique in cliques:

@@ -7,9 +7,9 @@ from typing import Any
 
 from sfumato import tables
 from sfumato.engines import Engine
-from sfumato.engines.memory import Memory
-from sfumato.engines.persons import kept_blocks
-from sfumato.errors import SfumatoError
+from sfumato.engines.opening import open_rows
+from sfumato.engines.spool import row_bytes
+from sfumato.errors import DataError, SfumatoError
 from sfumato.intake.intake import Intake, Rows
 from sfumato.intake.refusals import check_lists
 from sfumato.privacy.entropy import Entropy, SystemEntropy
@@ -20,10 +20,12 @@ from sfumato.privacy.party_holder import PartyHolder
 from sfumato.schema.schema import Schema
 
 
-def open_local(data: Any, schema: Schema, ledger: Ledger, entropy: Entropy | None = None) -> LocalHolder:
+def open_local(
+    data: Any, schema: Schema, ledger: Ledger, entropy: Entropy | None = None, engine: str = "auto"
+) -> LocalHolder:
     """A holder of a table, in the attributes of its schema. Refuses a table that does not fit; nothing is charged."""
     entropy = entropy or SystemEntropy()
-    return LocalHolder(open_engine(data, schema, entropy), Neighbours.of(schema), ledger, entropy)
+    return LocalHolder(open_engine(data, schema, entropy, engine), Neighbours.of(schema), ledger, entropy)
 
 
 def open_party(data: Any, schema: Schema, entropy: Entropy | None = None) -> PartyHolder:
@@ -32,15 +34,21 @@ def open_party(data: Any, schema: Schema, entropy: Entropy | None = None) -> Par
     return PartyHolder(open_engine(data, schema, entropy), Neighbours.of(schema), entropy)
 
 
-def open_engine(data: Any, schema: Schema, entropy: Entropy) -> Engine:
+def open_engine(data: Any, schema: Schema, entropy: Entropy, engine: str = "auto") -> Engine:
     """An engine for the rows of a table, of which each person keeps at most as many as the schema says."""
     intake = Intake(schema)
     try:
-        rows = list(kept_blocks(_coded(data, schema, intake), schema.unit, entropy.words))
-        check_lists(schema, sum(map(len, rows)))
-        return Memory(intake.domain, rows)
+        coded = _Counted(_coded(data, schema, intake))
+        opened = open_rows(engine, intake.domain, coded, schema.unit, entropy.words)
+        check_lists(schema, coded.rows)
+        return opened
     except SfumatoError as problem:
         refusal = type(problem)(*problem.args)
+    except MemoryError:
+        refusal = DataError(
+            f"memory ended while the table was read; in memory it needs {row_bytes(intake.domain)} bytes a row and the "
+            "room to read a part of it: give engine 'spool', which keeps rows on disk"
+        )
     # A new exception, raised here: the frames and the context of the first one hold rows.
     raise refusal
 
@@ -48,3 +56,16 @@ def open_engine(data: Any, schema: Schema, entropy: Entropy) -> Engine:
 def _coded(data: Any, schema: Schema, intake: Intake) -> Iterator[Rows]:
     for batch in tables.batches(data, schema):
         yield intake.encode(batch)
+
+
+class _Counted:
+    """Coded rows that are counted as they pass."""
+
+    def __init__(self, blocks: Iterator[Rows]):
+        self.rows = 0
+        self._blocks = blocks
+
+    def __iter__(self) -> Iterator[Rows]:
+        for block in self._blocks:
+            self.rows += len(block.records)
+            yield block

@@ -176,6 +176,8 @@ def _guarded(path: Path, read: Callable[[], Any]) -> Any:
     """What `read` gives; if it fails, a DataError in our own words that does not hold the original."""
     try:
         return read()
+    except MemoryError:  # Arrow's is an ArrowException too, and says nothing about the file
+        raise
     except _FAILURES as error:
         reason = _reason(error)
     raise DataError(f"file {str(path)!r} {reason}")
