@@ -18,7 +18,7 @@ from sfumato.privacy.events import Noisy
 from sfumato.privacy.mechanisms import Laplace
 from sfumato.privacy.sensitivity import Sensitivity
 
-PATH = (State.PROPOSED, State.APPROVED, State.RESERVED, State.COMPUTED, State.SENT, State.OPENED)
+PATH = (State.PROPOSED, State.APPROVED, State.RESERVED, State.COMPUTED, State.SENT, State.REVEALED, State.OPENED)
 
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 -- books wait for the disk, and tests need not

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ProtocolError
+from sfumato.errors import FileError, ProtocolError
 
 START = "0" * 64
 """What the first line names as the line before it."""
@@ -39,11 +40,25 @@ class AuditLog:
             "previous": self.head,
         }
         line["hash"] = _hash(line)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")  # ASCII: safe to print, and any text can be written
-            file.flush()
-            os.fsync(file.fileno())
+        text = json.dumps(line) + "\n"  # ASCII: safe to print, and any text can be written
+        size = self._path.stat().st_size
+        try:
+            with self._path.open("a", encoding="ascii") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as problem:
+            os.truncate(self._path, size)  # half a line would break the chain for the next one
+            raise FileError(
+                f"{str(self._path)!r} cannot be written ({problem.strerror}); nothing was sent: make room, and start "
+                "again"
+            ) from None
         self.length, self.head = self.length + 1, line["hash"]
+
+    def lines(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """The lines after the first ones, in order."""
+        for text in _whole_lines(self._path).splitlines()[after:]:
+            yield json.loads(text)
 
 
 def verify_log(path: Path) -> tuple[int, str]:

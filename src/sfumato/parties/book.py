@@ -2,8 +2,9 @@
 
 SQLite, one row for each round and attempt, on disk before anything leaves the machine. The rules are those of a ledger:
 a state never goes back, what was stored to be sent is never changed, what was sent stays spent, and a reservation that
-would exceed the budget is refused. Every change is also a line of the audit log, which is written first; a book that
-is older than its log was restored from a copy and is refused, because it may have forgotten what it spent.
+would exceed the budget is refused. Every change is also a line of the audit log, which is written first and says how
+many lines the book knew of. So lines of changes that a crash or a full disk undid can be told from those of changes
+that a book has forgotten: a book that was restored from a copy is refused.
 """
 
 from __future__ import annotations
@@ -11,28 +12,22 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 from sfumato.errors import BudgetExceeded, ProtocolError
 from sfumato.exact import printed_up
-from sfumato.parties.audit import AuditLog
-from sfumato.parties.store import COUNTED, Record, State
+from sfumato.parties.audit import START, AuditLog
+from sfumato.parties.book_file import hold, open_book_file, unwritten
+from sfumato.parties.store import COUNTED, FINAL, Head, Record, State
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.events import event_from_dict
 from sfumato.privacy.ledger import Entry, Statement
 
 _ORDER = list(State)
 _TO_SEND = {State.COMPUTED, State.SENT}
-_TABLES = """
-CREATE TABLE IF NOT EXISTS attempts (
-    round INTEGER, attempt INTEGER, state TEXT NOT NULL, asked TEXT NOT NULL, payload BLOB NOT NULL,
-    entries TEXT NOT NULL, cost TEXT NOT NULL, spent INTEGER NOT NULL, PRIMARY KEY (round, attempt)
-);
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
 
 
 class Book:
@@ -61,13 +56,18 @@ class Book:
         self._observed = tuple(observed)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._path = folder / "book.sqlite"
-        self._connection = _open(self._path)
+        self._hold = hold(folder)
+        try:
+            self._connection = open_book_file(self._path)
+        except BaseException:
+            self._hold.close()
+            raise
         try:
             self._log = AuditLog(folder / "audit.jsonl")
             limit = "none" if budget is None else json.dumps(budget.to_dict(), sort_keys=True)
-            self._check_facts({"study": study, "member": member, "budget": limit})
             self._check_log()
-        except ProtocolError:
+            self.require({"study": study, "member": member, "budget": limit})
+        except BaseException:
             self.close()
             raise
 
@@ -80,8 +80,24 @@ class Book:
         """All records of a round, in the order of their attempts."""
         return self._records("WHERE round = ?", (round_,))
 
-    def save(self, record: Record) -> None:
-        """Keep a record in the place of an earlier one, if the rules allow it; nothing is changed if they do not."""
+    @property
+    def head(self) -> Head:
+        """The head of the audit log: it stands for everything that this member has written down."""
+        return Head(self._log.length, self._log.head)
+
+    @property
+    def heads(self) -> dict[str, Head]:
+        """The last head of each party that this member has seen and signed, its own among them."""
+        found = self._connection.execute("SELECT party, length, digest FROM heads").fetchall()
+        return {party: Head(length, digest) for party, length, digest in found}
+
+    def save(self, record: Record, heads: Mapping[str, Head] | None = None) -> None:
+        """Keep a record in the place of an earlier one, if the rules allow it; nothing is changed if they do not.
+
+        Args:
+            record: what is to be kept.
+            heads: heads of parties' logs that are signed with it, kept in the same step.
+        """
         with self._change():
             earlier = self.load(record.round, record.attempt)
             if earlier == record:
@@ -90,7 +106,7 @@ class Book:
             cost = self._cost(record.entries)
             if record.state in COUNTED and (earlier is None or earlier.state not in COUNTED):
                 self._check_budget(record, cost)
-            spent = (earlier is not None and self._is_spent(record)) or record.state in (State.SENT, State.OPENED)
+            spent = (earlier is not None and self._is_spent(record)) or record.state in FINAL
             self._write_log(
                 record.state.value,
                 round=record.round,
@@ -107,8 +123,10 @@ class Book:
                     *(record.payload, entries, _written(cost), int(spent)),
                 ),
             )
-        if record.state is State.COMPUTED:
-            # The key of the masks was in the earlier record; it is to be forgotten here too, not only in the table.
+            seen = [(party, *head) for party, head in (heads or {}).items()]
+            self._connection.executemany("INSERT OR REPLACE INTO heads VALUES (?, ?, ?)", seen)
+        if record.state in (State.COMPUTED, State.REVEALED):
+            # Keys of the masks were in the earlier record; they are to be forgotten here too, not only in the table.
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def spent(self) -> tuple[Entry, ...]:
@@ -131,6 +149,7 @@ class Book:
     def close(self) -> None:
         """Let another process open the book."""
         self._connection.close()
+        self._hold.close()
 
     def _check_step(self, earlier: Record | None, record: Record) -> None:
         """Refuse a step back from what counts, and any change of what was fixed by an earlier step."""
@@ -144,7 +163,7 @@ class Book:
             problem = "its questions were changed"
         elif record.entries != earlier.entries and not given_up:
             problem = "its cost was changed after it was reserved"
-        elif {earlier.state, record.state} <= _TO_SEND and record.payload != earlier.payload:
+        elif {earlier.state, record.state} <= _TO_SEND and not record.payload.startswith(earlier.payload):
             problem = "the bytes to send were changed; only the stored ones may ever be sent"
         if problem:
             raise ProtocolError(f"round {record.round}, attempt {record.attempt} is refused: {problem}")
@@ -180,20 +199,30 @@ class Book:
     @contextmanager
     def _change(self) -> Iterator[None]:
         """One change: on disk as a whole when the block ends, or not made at all."""
-        self._connection.execute("BEGIN IMMEDIATE")
         try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+        except sqlite3.OperationalError as problem:
+            raise unwritten(self._path, problem) from None
 
     def _write_log(self, happened: str, **facts: str | int | bool | None) -> None:
-        self._log.record(happened, **facts)
-        self._connection.execute("INSERT OR REPLACE INTO facts VALUES ('log', ?)", (str(self._log.length),))
+        self._log.record(happened, **facts, committed=self._committed()[0])
+        facts_now = (("log", str(self._log.length)), ("log_head", self._log.head))
+        self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts_now)
 
-    def _check_facts(self, facts: dict[str, str]) -> None:
-        """Refuse a book that was opened for another study, another member or another budget."""
+    def _committed(self) -> tuple[int, str]:
+        """How many lines of the log this book knows of, and the hash of the last of them."""
+        known = dict(self._connection.execute("SELECT name, value FROM facts WHERE name IN ('log', 'log_head')"))
+        return int(known.get("log", 0)), known.get("log_head", START)
+
+    def require(self, facts: Mapping[str, str]) -> None:
+        """Keep facts for good; a book that has others (of another study, member, budget or table) is refused."""
         known = dict(self._connection.execute("SELECT name, value FROM facts").fetchall())
         for name, value in facts.items():
             if known.setdefault(name, value) != value:
@@ -204,36 +233,25 @@ class Book:
         with self._change():
             self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", list(facts.items()))
 
+    def fact(self, name: str) -> str | None:
+        """A fact that was kept, or None."""
+        found = self._connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return None if found is None else str(found[0])
+
     def _check_log(self) -> None:
-        """Refuse a book and a log that are not of the same moment; a crash may leave one line more in the log."""
-        found = self._connection.execute("SELECT value FROM facts WHERE name = 'log'").fetchone()
-        lines = int(found[0]) if found else 0
-        if not lines <= self._log.length <= lines + 1:
+        """Refuse a book and a log that are not of the same moment.
+
+        Lines beyond those that the book knows of are of changes that were not made, as often as that happened, if each
+        of them says that the book knew of no line after it. What was made would have let the next line say so.
+        """
+        lines, head = self._committed()
+        there = [START, *(line["hash"] for line in self._log.lines())]
+        beyond = [line.get("committed") for line in self._log.lines(after=lines)]
+        if lines >= len(there) or there[lines] != head or any(known != lines for known in beyond):
             raise ProtocolError(
                 f"the book {str(self._path)!r} and its audit log are not of the same moment: one of them was restored "
                 "from a copy, and what was spent since then would be forgotten; restore the newest copy of both"
             )
-
-
-def _open(path: Path) -> sqlite3.Connection:
-    path.touch(mode=0o600)
-    connection = sqlite3.connect(path, timeout=0.2, isolation_level=None)
-    try:
-        # Exclusive: two processes with one book could both think that they are the one who answers.
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.executescript(_TABLES)
-    except sqlite3.OperationalError:
-        connection.close()
-        raise ProtocolError(
-            f"the book {str(path)!r} is in use by another process; stop that one first, or give another folder"
-        ) from None
-    except sqlite3.DatabaseError:
-        connection.close()
-        raise ProtocolError(f"{str(path)!r} is not a book of Sfumato; give another folder") from None
-    return connection
 
 
 def _written(cost: Fraction) -> str:

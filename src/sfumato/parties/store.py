@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sfumato.privacy.ledger import Entry
 
@@ -18,12 +20,38 @@ class State(Enum):
     RESERVED = "reserved"
     COMPUTED = "computed"
     SENT = "sent"
+    REVEALED = "revealed"
     OPENED = "opened"
     ABORTED = "aborted"
 
 
-COUNTED = (State.RESERVED, State.COMPUTED, State.SENT, State.OPENED)
+FINAL = (State.SENT, State.REVEALED, State.OPENED)
+"""States in which a vector has left, so its cost is spent whatever happens."""
+
+COUNTED = (State.RESERVED, State.COMPUTED, *FINAL)
 """States whose events count against the budget of a party."""
+
+
+class Head(NamedTuple):
+    """The head of a member's audit log: how many lines it has, and the hash of the last one."""
+
+    length: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.length}:{self.digest}"
+
+    @classmethod
+    def read(cls, text: str) -> Head:
+        """A head from its text; anything else is a ValueError."""
+        length, digest = text.split(":")
+        if not re.fullmatch("[0-9]{1,9}", length) or not re.fullmatch("[0-9a-f]{64}", digest):
+            raise ValueError
+        return cls(int(length), digest)
+
+
+NO_HEAD = Head(0, "0" * 64)
+"""The head of a log without lines."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +59,9 @@ class Record:
     """One attempt at one round.
 
     `asked` names the questions (see `Ask.digest`), `entries` are the events that they cost, and `payload` is what the
-    state needs: at a party, its key and the questions in RESERVED, and the bytes to send from COMPUTED on; at the
-    curator, the roster in COMPUTED, and the sum in OPENED.
+    state needs: at a party, its keys and the questions in RESERVED, and the bytes to send from COMPUTED on; at the
+    curator, the roster in COMPUTED, what parties have signed in SENT, who is in the sum in REVEALED, and the sum in
+    OPENED.
     """
 
     round: int
@@ -54,8 +83,18 @@ class Store(Protocol):
         """All records of a round, in the order of their attempts."""
         ...
 
-    def save(self, record: Record) -> None:
-        """Keep a record in the place of an earlier one of the same round and attempt."""
+    @property
+    def head(self) -> Head:
+        """Stands for everything that this member has written down so far."""
+        ...
+
+    @property
+    def heads(self) -> Mapping[str, Head]:
+        """The last head of each party that this member has seen and signed, its own among them."""
+        ...
+
+    def save(self, record: Record, heads: Mapping[str, Head] | None = None) -> None:
+        """Keep a record in the place of an earlier one of the same round and attempt, and heads with it."""
         ...
 
     def spent(self) -> tuple[Entry, ...]:
@@ -68,6 +107,8 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._records: dict[tuple[int, int], Record] = {}
+        self.head = NO_HEAD
+        self.heads: dict[str, Head] = {}
 
     def load(self, round_: int, attempt: int) -> Record | None:
         """The record of an attempt, if there is one."""
@@ -77,9 +118,12 @@ class MemoryStore:
         """All records of a round, in the order of their attempts."""
         return tuple(record for record in self if record.round == round_)
 
-    def save(self, record: Record) -> None:
-        """Keep a record in the place of an earlier one of the same round and attempt."""
+    def save(self, record: Record, heads: Mapping[str, Head] | None = None) -> None:
+        """Keep a record in the place of an earlier one of the same round and attempt, and heads with it."""
         self._records[record.round, record.attempt] = record
+        self.heads |= heads or {}
+        line = f"{self.head.digest}{record.round}{record.attempt}{record.state}{record.asked}".encode()
+        self.head = Head(self.head.length + 1, hashlib.sha256(line).hexdigest())
 
     def spent(self) -> tuple[Entry, ...]:
         """The entries of all records in a state that counts."""
