@@ -42,7 +42,7 @@ from sfumato.intake.codec import SchemaCodec
 from sfumato.learn.select.covering import Covering
 from sfumato.learn.select.non_overlapping import NonOverlapping
 from sfumato.parties import faithful, local
-from sfumato.parties.party import Summary
+from sfumato.parties.seat import Summary
 from sfumato.privacy.budget import PureDP, Share
 from sfumato.recipes.dp_ccbn import DP_CCBN
 from sfumato.recipes.dp_subn import DP_SUBN

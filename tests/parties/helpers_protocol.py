@@ -7,13 +7,18 @@ from fractions import Fraction
 from helpers_parties import SCHEMA, epsilon, holders_of, rows_of, split
 from sfumato.data.coding import Keep
 from sfumato.errors import ProtocolError
+from sfumato.parties.agreement import Go, Roster
+from sfumato.parties.curator import Chair
+from sfumato.parties.envelopes import open_
 from sfumato.parties.federation import Rounds
 from sfumato.parties.identity import Signer
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import Company, LocalWire, Player, federation
 from sfumato.parties.mailbox import Desk, MemoryMailbox
-from sfumato.parties.messages import CURATOR, Ask, Refusal, Roster, Share, open_
-from sfumato.parties.party import Seat, answer
+from sfumato.parties.messages import Ask, Refusal, Share
+from sfumato.parties.party import answer
 from sfumato.parties.questions import Question
+from sfumato.parties.seat import Seat
 from sfumato.parties.store import MemoryStore
 from sfumato.privacy.budget import PureDP
 from sfumato.privacy.events import Noisy
@@ -56,7 +61,8 @@ class Study:
         """Two rounds in different codes: the tables, the curator's ledger, and its desk."""
         desk = self.desk(mailbox=mailbox)
         ledger = Ledger(PureDP(max(COST, self.budget.epsilon)), "a row")
-        rounds = Rounds(self.members, LocalWire(desk, players), store or self.stores[CURATOR])
+        chair = Chair(self.members, self.signers[CURATOR], store or self.stores[CURATOR])
+        rounds = Rounds(chair, LocalWire(desk, players))
         holder = federation(SCHEMA, ledger, rounds)
         ledger.stage = "encode"
         tables = holder.measure(FIRST, epsilon(EACH, 2))
@@ -99,7 +105,22 @@ def promise(study, name, ask):
 
 
 def roster_for(keys, name, attempt=0):
-    return Roster(0, attempt, CURATOR, name, tuple(keys))
+    asked = keys[0].asked if keys else ""
+    return Roster(0, attempt, CURATOR, name, asked, tuple(sorted(keys, key=lambda key: key.sender)))
+
+
+def ready(study, keys, attempt=0):
+    """Everybody on a roster is ready: what each of them said."""
+    return {key.sender: answer(study.seat(key.sender), roster_for(keys, key.sender, attempt))[0] for key in keys}
+
+
+def go_for(study, readies, name, signer=None):
+    """What the curator says when all are ready."""
+    (first, *_) = readies.values()
+    marks = tuple(readies[one].mark for one in sorted(readies))
+    pieces = {one: readies[one].pieces[name] for one in readies if readies[one].pieces}
+    go = Go(first.round, first.attempt, CURATOR, name, first.roster, marks, "", pieces)
+    return go.signed(study.members.study, signer or study.signers[CURATOR])
 
 
 def refusal(study, name, message):

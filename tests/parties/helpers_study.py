@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from sfumato.cli import app
 from sfumato.parties.audit import verify_log
 from sfumato.parties.identity import Signer
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.manifest import signed_manifest
-from sfumato.parties.messages import CURATOR
 from sfumato.parties.study import Waiting, attend, curate, open_book, seat_of
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
@@ -48,13 +48,13 @@ def rows_of(name, rows=200):
 class Study:
     """A signed study of three clinics, in a folder."""
 
-    def __init__(self, folder, **changes):
+    def __init__(self, folder, names=NAMES, **changes):
         self.folder = folder
-        signed_consortium(folder / "consortium", new_signers(), **changes)
+        signed_consortium(folder / "consortium", new_signers(names), **changes)
         self.manifest = signed_manifest(folder / "consortium")
         self.schema = Schema.parse(SCHEMA)
         (folder / "schema.json").write_text(json.dumps(SCHEMA))
-        for name in NAMES:
+        for name in names:
             rows_of(name).to_csv(folder / f"{name}.csv", index=False)
 
     def signer(self, name):

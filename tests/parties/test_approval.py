@@ -7,8 +7,10 @@ import pytest
 from helpers_study import folder, study
 
 from helpers_terminal import foreign_sequences, run_on_terminal, screen
+from sfumato.parties.envelopes import seal
 from sfumato.parties.folder import FolderMailbox
-from sfumato.parties.messages import CURATOR, Ask, End, seal
+from sfumato.parties.letters import CURATOR
+from sfumato.parties.messages import Ask, End
 from sfumato.parties.questions import Question
 from sfumato.privacy.mechanisms import Laplace
 

@@ -4,16 +4,34 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from helpers_protocol import COST, EACH, FIRST, NO_NOISE, SECOND, Study, ask_of, promise, refusal, roster_for
+from helpers_protocol import (
+    COST,
+    EACH,
+    FIRST,
+    NO_NOISE,
+    SECOND,
+    Study,
+    ask_of,
+    go_for,
+    promise,
+    ready,
+    refusal,
+    roster_for,
+)
 
 from helpers_parties import SCHEMA, epsilon
 from sfumato.errors import ProtocolError
+from sfumato.parties.agreement import Key, Ready
+from sfumato.parties.curator import Chair
+from sfumato.parties.envelopes import address, open_
 from sfumato.parties.federation import Rounds
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import LocalWire, Player, federation
 from sfumato.parties.masking import new_private_key, public_key
-from sfumato.parties.messages import CURATOR, Done, Key, Share, address, open_
+from sfumato.parties.messages import Done, Reveal, Share, Unmask
 from sfumato.parties.party import answer
 from sfumato.parties.questions import Question
+from sfumato.parties.seat import parts_of
 from sfumato.parties.store import MemoryStore, State
 from sfumato.privacy.budget import PureDP
 from sfumato.privacy.ledger import Ledger
@@ -41,8 +59,8 @@ def test_a_key_put_in_by_the_curator_is_refused():
         assert "did not sign" in refusal(study, "p1", roster_for(wrong, "p1"))
     assert "2 parties; at least 3 are wanted" in refusal(study, "p1", roster_for(keys[:2], "p1"))
     assert "2 parties; at least 3 are wanted" in refusal(study, "p1", roster_for([keys[1], keys[1], keys[2]], "p1"))
-    (share,) = answer(study.seat("p1"), roster_for(keys, "p1"))
-    assert isinstance(share, Share)
+    (said,) = answer(study.seat("p1"), roster_for(keys, "p1"))
+    assert isinstance(said, Ready)
 
 
 def test_a_roster_without_its_own_key_is_refused():
@@ -57,11 +75,16 @@ def test_one_attempt_has_one_question_one_roster_and_one_vector():
     assert promise(study, "p0", ask_of()) == keys[0]
     other = ask_of([Question(("b",), NO_NOISE)])
     assert "with other questions" in refusal(study, "p0", other)
-    (share,) = answer(study.seat("p0"), roster_for(keys, "p0"))
-    (again,) = answer(study.seat("p0"), roster_for(keys, "p0"))
-    assert share.body() == again.body()
+    private = parts_of(study.stores["p0"].load(0, 0).payload)[1]
+    readies = ready(study, keys)
+    assert answer(study.seat("p0"), roster_for(keys, "p0")) == (readies["p0"],)
+    assert promise(study, "p0", ask_of()) == keys[0]
     assert "two different rosters" in refusal(study, "p0", roster_for(keys[:3], "p0"))
-    assert study.stores["p0"].load(0, 0).payload[:32] == bytes(32)  # the private key is gone
+    assert private not in study.stores["p0"].load(0, 0).payload  # the private key is gone
+    (share,) = answer(study.seat("p0"), go_for(study, readies, "p0"))
+    (again,) = answer(study.seat("p0"), go_for(study, readies, "p0"))
+    assert share.body() == again.body()
+    assert share.digest == readies["p0"].vector
 
 
 def test_an_attempt_that_was_given_up_is_never_sent_and_its_cost_comes_back():
@@ -74,14 +97,85 @@ def test_an_attempt_that_was_given_up_is_never_sent_and_its_cost_comes_back():
     assert study.stores["p0"].load(0, 0).state is State.ABORTED
 
 
-def test_an_attempt_that_was_sent_stays_spent():
+def test_a_round_that_was_answered_is_not_answered_again():
     study = Study()
     keys = [promise(study, name, ask_of()) for name in study.names]
-    answer(study.seat("p0"), roster_for(keys, "p0"))
-    promise(study, "p0", ask_of(attempt=1))
-    assert study.seat("p0").statement().spent == 2 * EACH
-    promise(study, "p0", ask_of(attempt=3))
-    assert "later attempt" in refusal(study, "p0", ask_of(attempt=2))
+    answer(study.seat("p0"), go_for(study, ready(study, keys), "p0"))
+    assert "was answered in attempt 0" in refusal(study, "p0", ask_of(attempt=1))
+    assert study.seat("p0").statement().spent == EACH
+    promise(study, "p1", ask_of(attempt=3))
+    assert "later attempt" in refusal(study, "p1", ask_of(attempt=2))
+
+
+def test_a_new_attempt_that_cannot_be_paid_for_leaves_the_earlier_one_as_it_was():
+    study = Study(budget=EACH)
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    dear = ask_of([Question(("a",), NO_NOISE), Question(("b",), NO_NOISE)], attempt=1)
+    assert "64 is left" in refusal(study, "p0", dear)
+    assert study.stores["p0"].load(0, 0).state is State.RESERVED
+    assert isinstance(answer(study.seat("p0"), roster_for(keys, "p0"))[0], Ready)
+
+
+def test_nothing_is_sent_before_everybody_has_signed_to_be_ready():
+    study = Study()
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    readies = ready(study, keys)
+    right = go_for(study, readies, "p0")
+    forged = replace(readies["p2"], vector="00" * 32)
+    for wrong in (
+        go_for(study, {name: one for name, one in readies.items() if name != "p2"}, "p0"),
+        go_for(study, readies | {"p2": forged}, "p0"),
+        go_for(study, readies, "p0", signer=study.signers["p1"]),
+        replace(right, marks=(*right.marks[:2], right.marks[1])),
+    ):
+        assert "not everybody on its roster has signed" in refusal(study, "p0", wrong)
+        assert study.stores["p0"].load(0, 0).state is State.COMPUTED
+    assert "two different rosters" in refusal(study, "p0", replace(right, roster="00" * 32))
+    assert isinstance(answer(study.seat("p0"), right)[0], Share)
+
+
+def test_pieces_are_given_for_one_sum_only():
+    study = Study(parties=4, missing=1)
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    readies = ready(study, keys)
+    unmask = Unmask(0, 0, CURATOR, "p0", ("p0", "p1", "p2"))
+    assert "has no sum" in refusal(study, "p0", unmask)
+    answer(study.seat("p0"), go_for(study, readies, "p0"))
+    for names, words in (
+        (("p0", "p1"), "at least 3 are wanted"),
+        (("p1", "p2", "p3"), "p0 among them"),
+        (("p0", "p1", "p9"), "not on its roster"),
+        (("p0", "p1", "p1", "p2"), "not on its roster"),
+    ):
+        assert words in refusal(study, "p0", replace(unmask, names=names))
+    (given,) = answer(study.seat("p0"), unmask)
+    assert isinstance(given, Reveal)
+    assert answer(study.seat("p0"), unmask) == (given,)
+    assert "two different sums" in refusal(study, "p0", replace(unmask, names=("p0", "p1", "p3")))
+    assert parts_of(study.stores["p0"].load(0, 0).payload)[0] == b""  # the key that opens pieces is gone
+
+
+def test_a_piece_that_cannot_be_opened_is_refused_before_the_vector_is_sent():
+    study = Study(parties=4, missing=1)
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    readies = ready(study, keys)
+    go = go_for(study, readies, "p0")
+    damaged = dict(go.pieces) | {"p2": "00" + go.pieces["p2"][2:]}
+    for pieces in (damaged, {name: piece for name, piece in go.pieces.items() if name != "p2"}, {}):
+        assert "cannot be opened" in refusal(study, "p0", replace(go, pieces=pieces))
+    assert study.stores["p0"].load(0, 0).state is State.COMPUTED
+
+
+def test_a_log_that_was_put_back_is_noticed_by_the_others():
+    study = Study()
+    first = [promise(study, name, ask_of()) for name in study.names]
+    ready(study, first)
+    # p2 is restored from a copy of the time before it gave its key; the curator hides all that came since.
+    study.stores["p2"] = MemoryStore()
+    second = [promise(study, name, ask_of(attempt=1)) for name in study.names]
+    for name in ("p0", "p1"):
+        said = refusal(study, name, roster_for(second, name, attempt=1))
+        assert "the log of p2 does not know its line" in said or "was restored from a copy" in said
 
 
 @pytest.mark.parametrize(
@@ -115,7 +209,7 @@ def test_a_party_whose_book_is_an_old_copy_sends_nothing():
     study = Study()
     players = study.players()
     old = MemoryStore()
-    rounds = Rounds(study.members, LocalWire(study.desk(), players), MemoryStore())
+    rounds = Rounds(Chair(study.members, study.signers[CURATOR], MemoryStore()), LocalWire(study.desk(), players))
     ledger = Ledger(PureDP(COST), "a row")
     ledger.stage = "learn"
     holder = federation(SCHEMA, ledger, rounds)

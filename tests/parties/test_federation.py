@@ -20,12 +20,13 @@ from sfumato.intake.intake import Intake
 from sfumato.job import Job
 from sfumato.parties import federation as federation_module
 from sfumato.parties import local
+from sfumato.parties.curator import Chair
 from sfumato.parties.federation import OFFERS, Rounds, noisy_dependence
 from sfumato.parties.identity import Signer
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import Company, LocalWire, Player, federation
 from sfumato.parties.mailbox import Desk, MemoryMailbox
-from sfumato.parties.messages import CURATOR
-from sfumato.parties.party import Seat
+from sfumato.parties.seat import Seat
 from sfumato.parties.store import MemoryStore
 from sfumato.pipeline import Guarantee
 from sfumato.privacy.budget import ApproxDP, Currency, PureDP, Share, SkellamDP
@@ -60,7 +61,8 @@ class Union:
         wire = LocalWire(desk, [Player(seat, mailbox) for seat in self.seats])
         self.ledger = Ledger(budget, "a row")
         self.ledger.stage = "learn"
-        self.holder = federation(SCHEMA, self.ledger, Rounds(self.members, wire, MemoryStore()))
+        chair = Chair(self.members, signers[CURATOR], MemoryStore())
+        self.holder = federation(SCHEMA, self.ledger, Rounds(chair, wire))
 
 
 MERGED = Merge(tuple((name, tuple(code // 2 for code in range(size))) for name, size in DOMAIN.items()))

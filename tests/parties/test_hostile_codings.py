@@ -15,9 +15,10 @@ from helpers_parties import DOMAIN
 from sfumato.data.coding import MOST_LEVELS, MOST_STEPS, Coding
 from sfumato.data.domain import Domain
 from sfumato.errors import ProtocolError
-from sfumato.parties.messages import Key
-from sfumato.parties.party import AskedTable, answer
+from sfumato.parties.agreement import Key
+from sfumato.parties.party import answer
 from sfumato.parties.questions import Question, coding_text, read_coding
+from sfumato.parties.seat import AskedTable
 from sfumato.privacy.mechanisms import Laplace
 
 MERGED = {"merge": {"a": [0, 0, 1, 1]}}

@@ -16,14 +16,18 @@ import pytest
 from helpers_consortium import NAMES
 from helpers_hostile import header_of, mutants, signed
 from helpers_protocol import Study as LocalStudy
+from helpers_protocol import ask_of, go_for, promise, ready
 from helpers_study import Study, folder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import ProtocolError, SfumatoError
+from sfumato.parties.agreement import Go, Key, Ready, Roster
 from sfumato.parties.book import Book
+from sfumato.parties.envelopes import address, open_
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.mailbox import Desk, MemoryMailbox
-from sfumato.parties.messages import CURATOR, Ask, Done, End, Key, Refusal, Roster, Share, address, open_
+from sfumato.parties.messages import Ask, Done, End, Refusal, Reveal, Share, Unmask
 from sfumato.parties.party import answer, take_part
 from sfumato.parties.questions import Question
 from sfumato.parties.store import MemoryStore
@@ -50,7 +54,7 @@ class Lying:
         return self.envelopes[seen:]
 
 
-KINDS = ("ask", "roster", "done", "end")
+KINDS = ("ask", "roster", "go", "done", "end")
 
 
 class Party:
@@ -63,19 +67,25 @@ class Party:
         self.books = folder / "books"
         self.seat = self.study.seat("north", MemoryStore())
         ask = Ask(0, 0, CURATOR, "north", "learn", CODING, QUESTIONS)
-        keys = [answer(self.study.seat(name, MemoryStore()), replace(ask, recipient=name))[0] for name in NAMES[1:]]
+        others = {name: self.study.seat(name, MemoryStore()) for name in NAMES[1:]}
+        keys = [answer(seat, replace(ask, recipient=name))[0] for name, seat in others.items()]
         with self.opened("ask") as seat:
             pass
         with self.opened("roster") as seat:
             (key,) = answer(seat, ask)
-        roster = Roster(0, 0, CURATOR, "north", (key, *keys))
+        roster = Roster(0, 0, CURATOR, "north", ask.digest, (key, *keys))
+        shutil.copytree(self.books / "roster", self.books / "go")
+        with self.opened("go") as seat:
+            readies = [*answer(seat, roster), *(answer(one, roster)[0] for one in others.values())]
+        go = Go(0, 0, CURATOR, "north", roster.digest, tuple(one.mark for one in readies), "", {})
+        go = go.signed(self.members.study, self.signers[CURATOR])
         for kind in ("done", "end"):
-            shutil.copytree(self.books / "roster", self.books / kind)
+            shutil.copytree(self.books / "go", self.books / kind)
             with self.opened(kind) as seat:
-                (share,) = answer(seat, roster)
+                (share,) = answer(seat, go)
         assert isinstance(share, Share)
         ends = Done(0, 0, CURATOR, "north", "00ff"), End(0, 0, CURATOR, "north", "all is well")
-        self.messages = dict(zip(KINDS, (ask, roster, *ends), strict=True))
+        self.messages = dict(zip(KINDS, (ask, roster, go, *ends), strict=True))
 
     @contextmanager
     def opened(self, name):
@@ -117,10 +127,11 @@ def test_a_party_refuses_whatever_a_dishonest_curator_signs(party, kind):
         started = time.process_time()
         answered.update(looked_at(name, new_seat(), Lying(mutant())))
         assert time.process_time() - started < 5, name
-    assert answered[Refusal] > 10 or kind not in ("ask", "roster")
+    assert answered[Refusal] > 10 or kind not in ("ask", "roster", "go")
     assert looked_at("as it was", new_seat(), Lying(envelope(party, kind))) == {
         "ask": [Key],
-        "roster": [Share],
+        "roster": [Ready],
+        "go": [Share],
         "done": [],
         "end": [],
     }.get(kind)
@@ -158,6 +169,23 @@ def test_what_a_party_met_once_does_not_stop_it_after_a_restart(party, kind, fol
             raise AssertionError(name) from problem
         finally:
             party.books = home
+
+
+@pytest.mark.parametrize("kind", ["go", "unmask"])
+def test_a_party_that_gives_pieces_refuses_whatever_a_dishonest_curator_signs(kind):
+    study = LocalStudy(parties=4, missing=1)
+    keys = [promise(study, name, ask_of()) for name in study.names]
+    readies = ready(study, keys)
+    message = go_for(study, readies, "p0")
+    if kind == "unmask":
+        answer(study.seat("p0"), message)
+        message = Unmask(0, 0, CURATOR, "p0", ("p0", "p1", "p3"))
+    answered = Counter()
+    for name, mutant in islice(mutants(message, study.members.study, study.signers[CURATOR]), 0, None, 3):
+        seat = study.seat("p0", copy(study.stores["p0"]))
+        answered.update(looked_at(name, seat, Lying(mutant())))
+    assert answered[Refusal] > 10 or kind == "unmask"
+    assert isinstance(answer(study.seat("p0"), message)[0], Reveal if kind == "unmask" else Share)
 
 
 json_values = st.recursive(
@@ -199,11 +227,14 @@ class Dishonest(MemoryMailbox):
         self._lists.setdefault(CURATOR, []).append(mutant())
 
 
-@pytest.mark.parametrize(("kind", "every"), [("key", 23), ("share", 13), ("refusal", 13)])
-def test_a_curator_goes_on_or_says_why_not_whatever_a_dishonest_party_signs(folder, kind, every):
+@pytest.mark.parametrize(
+    ("kind", "every", "parties"),
+    [("key", 29, 3), ("ready", 97, 4), ("share", 19, 3), ("reveal", 97, 4), ("refusal", 19, 3)],
+)
+def test_a_curator_goes_on_or_says_why_not_whatever_a_dishonest_party_signs(folder, kind, every, parties):
     number = 0
     while True:
-        study = LocalStudy(approve=lambda summary: kind != "refusal")
+        study = LocalStudy(parties, missing=parties - 3, approve=lambda summary: kind != "refusal")
         mailbox = study.mailbox = Dishonest(study, kind, number)
         for _ in range(2):  # and again after a restart
             book = Book(folder / str(number), study.members.study, CURATOR, None)

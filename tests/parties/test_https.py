@@ -9,10 +9,11 @@ from helpers_consortium import certificates, manifest_of, new_signers, share_of
 
 from sfumato.errors import ProtocolError
 from sfumato.parties.certificates import TlsFiles, write_certificates
+from sfumato.parties.envelopes import seal
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.https import CHUNK, MOST_PARTS, Reception, listening, owner, serving
 from sfumato.parties.https_mailbox import HttpsMailbox
-from sfumato.parties.messages import Done, seal
+from sfumato.parties.messages import Done
 
 
 @pytest.fixture(scope="module")

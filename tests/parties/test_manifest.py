@@ -28,7 +28,7 @@ SCHEMA = {"name": "clinic", "columns": [{"name": "smoker", "type": "boolean"}, {
 
 @pytest.fixture
 def signers():
-    return {name: Signer.new() for name in ("north", "south", "west", "curator")}
+    return {name: Signer.new() for name in ("north", "south", "west", "east", "curator")}
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_one_party_cannot_sign_for_another(consortium):
 
 
 def test_a_stranger_cannot_sign(consortium):
-    with pytest.raises(ProtocolError, match="is not in the manifest; members are north, south, west, curator"):
+    with pytest.raises(ProtocolError, match="is not in the manifest; members are north, south, west, east, curator"):
         add_signature(consortium, Signer.new())
 
 
@@ -143,8 +143,9 @@ def test_a_consortium_is_never_overwritten(consortium, signers):
     ("change", "words"),
     [
         ({"colluding": 0}, "1 is the least"),
-        ({"colluding": 3}, "nobody whose noise protects"),
-        ({"missing": 2}, "nobody whose noise protects"),
+        ({"colluding": 4}, "nobody whose noise protects"),
+        ({"missing": 3}, "nobody whose noise protects"),
+        ({"missing": 2}, "from 8 parties on"),
         ({"missing": -1}, "nobody whose noise protects"),
     ],
 )

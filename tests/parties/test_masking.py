@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sfumato.errors import ProtocolError
+from sfumato.parties.agreement import Key, Roster
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.masking import mask, new_private_key, public_key
-from sfumato.parties.messages import CURATOR, Key, Roster
 
 NAMES = ("north", "east", "south", "west")
 
@@ -17,7 +18,7 @@ def roster_of(privates, round_=0, attempt=0, asked="ab"):
     keys = (
         Key(round_, attempt, name, CURATOR, asked, public_key(private)) for name, private in sorted(privates.items())
     )
-    return Roster(round_, attempt, CURATOR, "", tuple(keys))
+    return Roster(round_, attempt, CURATOR, "", asked, tuple(keys))
 
 
 def masks(count, size, study="study"):
@@ -71,6 +72,6 @@ def test_the_curator_who_sees_all_public_keys_cannot_compute_a_mask():
 
 @pytest.mark.parametrize("public", ["00" * 32, "12", "zz" * 32])
 def test_a_key_that_is_none_is_refused(public):
-    roster = Roster(0, 0, CURATOR, "", (Key(0, 0, "east", CURATOR, "ab", public),))
+    roster = Roster(0, 0, CURATOR, "", "ab", (Key(0, 0, "east", CURATOR, "ab", public),))
     with pytest.raises(ProtocolError, match="not an X25519 key"):
         mask(new_private_key(), "north", roster, "study", 4)

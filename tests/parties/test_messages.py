@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ProtocolError
+from sfumato.parties.agreement import Go, Key, Mark, Ready, Roster
+from sfumato.parties.envelopes import address, open_, seal
 from sfumato.parties.identity import Signer
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import Company
 from sfumato.parties.mailbox import LONGEST, Desk, MemoryMailbox
-from sfumato.parties.messages import CURATOR, Ask, Done, End, Key, Refusal, Roster, Share, address, open_, seal
+from sfumato.parties.messages import Ask, Done, End, Refusal, Reveal, Share, Unmask
 from sfumato.parties.questions import Question
 from sfumato.privacy.mechanisms import Gaussian, Laplace, Skellam
 
@@ -24,7 +27,11 @@ DOWN, UP = (0, 0, CURATOR, "north"), (0, 0, "north", CURATOR)
 MESSAGES = [
     Ask(*DOWN, "learn", "[]", (QUESTION, Question((), Skellam(Fraction(7))))),
     Key(*UP, "ab", "cd").signed(MEMBERS.study, SIGNERS["north"]),
-    Roster(*DOWN, (Key(*UP, "ab", "cd", "ef"),)),
+    Roster(*DOWN, "ab", (Key(*UP, "ab", "cd", "ef", signature="12"),)),
+    Ready(*UP, "ab", "cd", {"north": "ef", "south": "01"}).signed(MEMBERS.study, SIGNERS["north"]),
+    Go(*DOWN, "ab", (Mark("north", "cd", "ef", "01"),), "", {"south": "23"}).signed(MEMBERS.study, SIGNERS[CURATOR]),
+    Unmask(*DOWN, ("north", "south")),
+    Reveal(*UP, ("north",), {"north": "45", "south": "67"}),
     Share(*UP, np.array([1, 2**64 - 1], dtype=np.uint64)),
     Refusal(*UP, "no – never"),
     Done(*DOWN, "00ff"),

@@ -6,25 +6,24 @@ import signal
 import subprocess
 import sys
 import threading
-from fractions import Fraction
 
-import numpy as np
 import pytest
 from helpers_consortium import NAMES, certificates
-from helpers_study import Parties, Study, check_outcome, folder, rows_of, study
+from helpers_study import Parties, Study, check_outcome, folder, study
 
 from sfumato.errors import ProtocolError
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
-from sfumato.parties.curator import Plan
+from sfumato.parties.envelopes import open_, seal
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.https import Reception, listening
 from sfumato.parties.https_mailbox import HttpsMailbox
-from sfumato.parties.messages import CURATOR, Question, Roster, Share, open_, seal
+from sfumato.parties.letters import CURATOR
+from sfumato.parties.messages import Share
 from sfumato.parties.party import answer
+from sfumato.parties.seat import parts_of
 from sfumato.parties.store import State
 from sfumato.parties.study import Waiting, traffic
-from sfumato.privacy.mechanisms import Laplace
 
 __all__ = ["folder", "study"]  # the fixtures
 
@@ -61,12 +60,13 @@ def test_a_study_over_https(study):
 KILLED = """
 import os, signal, sys
 from sfumato.parties.book import Book
+from sfumato.parties.seat import parts_of
 from sfumato.parties.store import State
 save = Book.save
-def killed(self, record):
+def killed(self, record, heads=None):
     if record.state is State.SENT:
         os.kill(os.getpid(), signal.SIGKILL)
-    save(self, record)
+    save(self, record, heads)
 Book.save = killed
 from sfumato.cli import app
 app(sys.argv[1:])
@@ -103,7 +103,7 @@ def test_a_party_killed_before_it_sends_sends_the_stored_bytes_when_it_is_back(s
     check_outcome(study, releases[0], parties.statements)
     messages = [open_(one, study.manifest) for one in box.fetch(CURATOR, 0)]
     (sent,) = (one for one in messages if isinstance(one, Share) and one.sender == "north" and one.round == 0)
-    assert stored.payload.endswith(sent.body())
+    assert parts_of(stored.payload)[3] == sent.body()
 
 
 class Stopped(BaseException):
@@ -113,17 +113,17 @@ class Stopped(BaseException):
 def test_a_curator_stopped_at_any_write_goes_on_where_it_was(study, monkeypatch):
     save, left = Book.save, [0]
 
-    def stopping(self, record):
+    def stopping(self, record, heads=None):
         if self._budget is None:
             left[0] -= 1
             if left[0] < 0:
                 raise Stopped
-        save(self, record)
+        save(self, record, heads)
 
     monkeypatch.setattr(Book, "save", stopping)
     with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest)) as parties:
         for writes in range(20):
-            left[0] = writes % 4  # the first runs are stopped at their first, second, third … write
+            left[0] = writes % 5  # the first runs are stopped at their first, second, third … write
             try:
                 release = study.curate(FolderMailbox(study.folder / "mail", study.manifest))
             except Stopped:
@@ -142,12 +142,12 @@ def test_a_party_stopped_at_any_write_sends_one_vector_and_pays_once(study, monk
     # A round has six writes: proposed, approved, reserved, computed, sent, opened. A seventh never comes.
     save, left = Book.save, [writes]
 
-    def stopping(self, record):
+    def stopping(self, record, heads=None):
         if threading.current_thread() is threading.main_thread():
             left[0] -= 1
             if left[0] == -1:
                 raise Stopped
-        save(self, record)
+        save(self, record, heads)
 
     monkeypatch.setattr(Book, "save", stopping)
     releases = []
@@ -183,12 +183,44 @@ def test_a_party_that_stays_away_ends_the_run_with_a_clear_message(study):
     check_outcome(study, release, parties.statements)
 
 
+FOUR = (*NAMES, "east")
+
+
 def test_a_study_goes_on_without_a_party_where_the_manifest_allows_it(folder):
-    study = Study(folder, epsilon="1000", missing=1)
-    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest), NAMES[:2]) as parties:
-        release = study.curate(FolderMailbox(study.folder / "mail", study.manifest), Waiting(0.01, 1))
-    assert abs(release.rows - 400) <= 2
-    assert set(parties.statements) == {"north", "south"}
+    study = Study(folder, FOUR, epsilon="1000", missing=1)
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest), NAMES) as parties:
+        release = study.curate(FolderMailbox(study.folder / "mail", study.manifest), Waiting(0.01, 2))
+    assert abs(release.rows - 600) <= 2
+    assert set(parties.statements) == set(NAMES)
+    for statement in parties.statements.values():
+        assert statement.spent == release.ledger.spent <= 1000
+
+
+@pytest.mark.parametrize("state", [State.RESERVED, State.COMPUTED, State.SENT, State.REVEALED])
+def test_a_party_lost_for_good_in_any_state_costs_nobody_a_round(folder, monkeypatch, state):
+    study = Study(folder, FOUR, epsilon="1000", missing=1)
+    save = Book.save
+
+    def stopping(self, record, heads=None):
+        save(self, record, heads)
+        if record.state is state and threading.current_thread() is threading.main_thread():
+            raise Stopped
+
+    monkeypatch.setattr(Book, "save", stopping)
+    releases = []
+    mail = study.folder / "mail"
+    with Parties(study, lambda name, stack: FolderMailbox(mail, study.manifest), NAMES) as parties:
+        curator = threading.Thread(
+            target=lambda: releases.append(study.curate(FolderMailbox(mail, study.manifest), Waiting(0.01, 2)))
+        )
+        curator.start()
+        with pytest.raises(Stopped):
+            study.attend("east", FolderMailbox(mail, study.manifest))
+        curator.join(600)
+    (release,) = releases
+    assert abs(release.rows - (600 if state is not State.REVEALED else 800)) <= 2
+    for statement in parties.statements.values():
+        assert statement.spent == release.ledger.spent <= 1000
 
 
 def test_a_party_whose_operator_declines_is_named(study):
@@ -268,25 +300,3 @@ def test_a_study_with_a_delta_adds_up_skellam_noise(folder):
         assert 0 < statement.guarantee["epsilon"] <= 2
         assert statement.guarantee["delta"] == 1e-6
     assert 400 < release.rows < 800
-
-
-def test_two_attempts_never_share_noise_and_both_are_paid(folder):
-    study = Study(folder, epsilon="1")
-    books = {name: study.book(name) for name in NAMES}
-    seats = {name: study.seat(name, books[name]) for name in NAMES}
-    question = Question(("smoker", "ill", "ward"), Laplace(Fraction(40)))  # 1/40 for each attempt
-    totals = []
-    for attempt in (0, 1):
-        plan = Plan(0, "learn", "[]", (question,), 12)
-        keys = [answer(seats[name], plan.ask(attempt, name))[0] for name in NAMES]
-        shares = [answer(seats[name], Roster(0, attempt, CURATOR, name, tuple(keys)))[0].vector for name in NAMES]
-        again = answer(seats["north"], Roster(0, attempt, CURATOR, "north", tuple(keys)))[0].vector
-        assert (again == shares[0]).all()
-        totals.append(sum(shares).view(np.int64))
-    exact = sum(np.array([len(rows_of(name))]) for name in NAMES)
-    for total in totals:
-        assert abs(total.sum() - exact) < 40 * 12 * 10
-    assert (totals[0] != totals[1]).sum() > 6  # new noise; the same one would make them equal
-    for book in books.values():
-        assert book.statement().spent == Fraction(2, 40)
-        book.close()

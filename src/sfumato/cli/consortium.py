@@ -13,6 +13,7 @@ from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.errors import ProtocolError
 from sfumato.parties.certificates import DAYS, write_certificates
 from sfumato.parties.identity import Signer, check_public
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.manifest import (
     Manifest,
     add_signature,
@@ -21,7 +22,6 @@ from sfumato.parties.manifest import (
     signature_problems,
     write_manifest,
 )
-from sfumato.parties.messages import CURATOR
 from sfumato.parties.study import protected
 from sfumato.schema.schema import Schema
 

@@ -30,8 +30,8 @@ from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.identity import Signer
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.manifest import Manifest, signed_manifest
-from sfumato.parties.messages import CURATOR
 from sfumato.parties.study import Traffic, Waiting, open_book, traffic
 from sfumato.parties.study import curate as run_study
 

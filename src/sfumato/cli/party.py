@@ -22,7 +22,7 @@ from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.identity import Signer
 from sfumato.parties.mailbox import Mailbox
 from sfumato.parties.manifest import Manifest, signed_manifest
-from sfumato.parties.party import Approve, Summary
+from sfumato.parties.seat import Approve, Summary
 from sfumato.parties.study import Waiting, attend, open_book, seat_of
 from sfumato.privacy.ledger import Statement
 from sfumato.schema.schema import Schema

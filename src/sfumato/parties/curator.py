@@ -1,31 +1,39 @@
 """The curator's side of one round: a generator over messages, without clocks, files or sockets.
 
-It asks everybody, waits for their keys, sends the roster, waits for their vectors, and adds up. It yields what is to be
-sent, and the attempt whose answers it waits for. It is sent those that have come: no messages at all, and it repeats
-what has not been answered; None, and it waits no longer. It writes down what it must not forget, and starts again where
-it was.
+It asks everybody, waits for their keys, sends the roster, waits until all are ready, lets them send, and adds up what
+comes. Until all are ready a party that is lost costs nothing: the others begin again without it. After that, its masks
+are recovered where the manifest lets parties stay away.
+
+It yields what is to be sent, and the attempt whose answers it waits for. It is sent those that have come: no messages,
+and it repeats what has not been answered; None, and it waits no longer. It writes down what it must not forget, and
+starts again where it was.
 """
 
 from __future__ import annotations
 
 import hashlib
-import struct
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ProtocolError
-from sfumato.parties.messages import ATTEMPTS, CURATOR, Ask, Key, Members, Message, Refusal, Roster, Share
+from sfumato.parties import recovery
+from sfumato.parties.agreement import Go, Key, Ready, Roster
+from sfumato.parties.identity import Signer
+from sfumato.parties.letters import ATTEMPTS, CURATOR, Members
+from sfumato.parties.messages import Ask, Message, Refusal, Reveal, Share, Unmask
 from sfumato.parties.questions import Question
+from sfumato.parties.seat import joined, parts_of
 from sfumato.parties.store import Record, State, Store
 from sfumato.text import one_line
 
 Incoming = tuple[Message, ...] | None
-
-_Answer = TypeVar("_Answer", Key, Share)
+_Answer = TypeVar("_Answer", Key, Ready, Share, Reveal)
+_Kept = TypeVar("_Kept")
 
 
 @dataclass(frozen=True)
@@ -43,10 +51,10 @@ class Turn:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """The end of a round: the sum over all who answered, how many they were, and its hash."""
+    """The end of a round: the sum over all who answered, who they were, and its hash."""
 
     total: NDArray[np.int64]
-    answered: int
+    names: tuple[str, ...]
     digest: str
     attempt: int
 
@@ -66,133 +74,240 @@ class Plan:
         return Ask(self.round, attempt, CURATOR, recipient, self.stage, self.coding, self.questions)
 
 
-def run_round(
-    members: Members, store: Store, plan: Plan, pay_again: Callable[[], None]
-) -> Generator[Turn, Incoming, Opened]:
-    """Play one round to its end, or raise a ProtocolError that says who is missing or will not answer.
+@dataclass
+class Chair:
+    """What the curator knows in all rounds of a study.
 
-    An attempt may be lost after its roster was sent: parties may have answered, and each answer has noise of its own.
-    So `pay_again` is called for every lost attempt, also for those from before a restart. It may refuse to go on.
+    Args:
+        members: of the study.
+        signer: the curator's key.
+        store: what it must not forget.
+        absent: who did not answer the last time. They are asked, and are not waited for.
+        told: called with a sentence when a party is lost or comes back.
     """
+
+    members: Members
+    signer: Signer
+    store: Store
+    absent: set[str] = field(default_factory=set)
+    told: Callable[[str], None] = lambda sentence: None
+
+
+def run_round(chair: Chair, plan: Plan) -> Generator[Turn, Incoming, Opened]:
+    """Play one round to its end, or raise a ProtocolError that says who is missing or will not answer."""
+    store = chair.store
     attempts = store.attempts(plan.round)
     attempt = attempts[-1].attempt if attempts else 0
     if attempts and attempts[-1].state is State.ABORTED:
         attempt += 1  # somebody had refused, and may think better of it
-    for earlier in attempts:
-        if earlier.attempt < attempt and earlier.payload:  # its roster
-            pay_again()
-    names = members.names
     while True:
-        if attempt >= ATTEMPTS:
-            raise ProtocolError(f"round {plan.round} was attempted {ATTEMPTS} times; agree on a new study")
-        record = store.load(plan.round, attempt)
-        asked = plan.ask(attempt, "").digest
-        if record is None:
-            record = Record(plan.round, attempt, State.PROPOSED, asked)
-            store.save(record)
-        if record.asked != asked:
-            raise ProtocolError(
-                f"round {plan.round} was begun with other questions; a curator that starts again must run the same "
-                "method with the same version"
-            )
+        record = _begun(store, plan, attempt)
         if record.state is State.OPENED:
             return _opened(plan, record)
+        table = _Table(chair, plan, attempt)
         if record.state is State.PROPOSED:
-            keys = yield from _keys(members, store, plan, record, names)
-            roster = Roster(plan.round, attempt, CURATOR, "", tuple(keys[name] for name in sorted(keys)))
-            record = Record(plan.round, attempt, State.COMPUTED, asked, roster.body())
+            keys = yield from _keys(table, record)
+            roster = Roster(plan.round, attempt, CURATOR, "", record.asked, tuple(keys[name] for name in sorted(keys)))
+            record = replace(record, state=State.COMPUTED, payload=joined(roster.body()))
             store.save(record)
-        vectors, missing = yield from _vectors(members, store, plan, record)
-        if not missing:
-            return _add_up(store, plan, record, vectors)
-        # What the others sent is spent; a second attempt is a new question to all that are left.
-        pay_again()
-        names = tuple(name for name in names if name not in missing)
-        attempt += 1
+        roster = Roster.from_body((plan.round, attempt, CURATOR, ""), parts_of(record.payload)[0])
+        if record.state is State.COMPUTED:
+            readies = yield from _readies(table, record, roster)
+            if len(readies) < len(roster.keys):
+                # Nothing has left anybody: begin again with those who are there, at no cost.
+                store.save(replace(record, state=State.ABORTED, payload=b""))
+                attempt += 1
+                continue
+            record = replace(
+                record, state=State.SENT, payload=record.payload + joined(*_signed(chair, roster, readies))
+            )
+            store.save(record)
+        return (yield from _collected(table, record, roster))
 
 
-def _keys(
-    members: Members, store: Store, plan: Plan, record: Record, names: tuple[str, ...]
-) -> Generator[Turn, Incoming, dict[str, Key]]:
+def _begun(store: Store, plan: Plan, attempt: int) -> Record:
+    if attempt >= ATTEMPTS:
+        raise ProtocolError(f"round {plan.round} was attempted {ATTEMPTS} times; agree on a new study")
+    asked = plan.ask(attempt, "").digest
+    record = store.load(plan.round, attempt)
+    if record is None:
+        record = Record(plan.round, attempt, State.PROPOSED, asked)
+        store.save(record)
+    if record.asked != asked:
+        raise ProtocolError(
+            f"round {plan.round} was begun with other questions; a curator that starts again must run the same "
+            "method with the same version"
+        )
+    return record
+
+
+class _Table:
+    """One attempt: asks for one kind of answer after the other, and keeps what comes before its time."""
+
+    def __init__(self, chair: Chair, plan: Plan, attempt: int):
+        self.chair, self.plan, self.attempt = chair, plan, attempt
+        self._early: dict[tuple[str, str], Message] = {}
+
+    def answers(
+        self,
+        kind: type[_Answer],
+        requests: Mapping[str, Message],
+        take: Callable[[_Answer], _Kept | None],
+        enough: Callable[[int], bool] = lambda count: False,
+    ) -> Generator[Turn, Incoming, tuple[dict[str, _Kept], dict[str, str]]]:
+        """Ask, and ask again, until all that are waited for have answered or refused, or nobody is waited for.
+
+        Args:
+            kind: of answer.
+            requests: what each party is asked.
+            take: what to keep of an answer; None if it is not right.
+            enough: whether this many answers will do.
+        """
+        answers: dict[str, _Kept] = {}
+        refusals: dict[str, str] = {}
+        incoming: Incoming = tuple(one for (name, _), one in self._early.items() if name == kind.kind)
+        turn = Turn(tuple(requests.values()), self.plan.round, self.attempt)
+        while True:
+            for message in incoming or ():
+                if message.sender not in requests or message.sender in answers:
+                    continue
+                if isinstance(message, kind):
+                    kept = take(message)
+                    if kept is None:
+                        refusals[message.sender] = f"it sent a {kind.kind} that does not fit the questions"
+                    else:
+                        answers[message.sender] = kept
+                        self._is_back(message.sender)
+                elif isinstance(message, Refusal):
+                    refusals[message.sender] = one_line(message.text, 300)
+                elif not isinstance(message, Share):
+                    self._early[message.kind, message.sender] = message
+            left = [name for name in requests if name not in answers and name not in refusals]
+            waited = [name for name in left if name not in self.chair.absent]
+            if incoming is None or not waited or enough(len(answers)):
+                break
+            incoming = yield turn
+            # Requests are repeated after a silence only: as long as messages come in, none is taken for lost.
+            turn = replace(turn, outgoing=() if incoming else tuple(requests[name] for name in left))
+        if not enough(len(answers)):
+            self._note_absent(left)
+        return answers, refusals
+
+    def require_enough(self, there: int, refusals: Mapping[str, str], names: Sequence[str], record: Record) -> None:
+        """Refuse to go on with fewer parties than the manifest wants."""
+        members = self.chair.members
+        if there >= len(members.names) - members.missing:
+            return
+        if refusals and record.state in (State.PROPOSED, State.COMPUTED):
+            self.chair.store.save(replace(record, state=State.ABORTED, payload=b""))
+        said = [f"{name} ({refusals.get(name, 'no answer')})" for name in members.names if name not in names]
+        raise ProtocolError(
+            f"the study cannot go on without {', '.join(said)}; at most {members.missing} may stay away. Start the "
+            "curator again when they are there: it goes on where it was"
+        )
+
+    def _note_absent(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self.chair.absent:
+                self.chair.told(f"{name} does not answer in round {self.plan.round}; it is asked, and not waited for")
+        self.chair.absent.update(names)
+
+    def _is_back(self, name: str) -> None:
+        if name in self.chair.absent:
+            self.chair.absent.discard(name)
+            self.chair.told(f"{name} answers again in round {self.plan.round}")
+
+
+def _keys(table: _Table, record: Record) -> Generator[Turn, Incoming, dict[str, Key]]:
     """The keys of all who agree to answer: everybody, or all but those who may stay away."""
+    members = table.chair.members
+    asks = {name: table.plan.ask(record.attempt, name) for name in members.names}
 
-    def is_right(key: Key) -> bool:
-        return key.asked == record.asked and key.is_signed(members)
+    def take(key: Key) -> Key | None:
+        return key if key.asked == record.asked and key.is_signed(members) else None
 
-    asks = {name: plan.ask(record.attempt, name) for name in names}
-    keys, refusals = yield from _answers(Key, record, asks, is_right)
-    _require_enough(members, store, record, keys, refusals)
+    keys, refusals = yield from table.answers(Key, asks, take)
+    table.require_enough(len(keys), refusals, list(keys), record)
     return keys
 
 
-def _vectors(
-    members: Members, store: Store, plan: Plan, record: Record
-) -> Generator[Turn, Incoming, tuple[dict[str, Share], tuple[str, ...]]]:
-    """The vectors of a roster, and who of it sent none; refuses to go on if they are too many."""
-    roster = Roster.from_body(plan.round, record.attempt, "", record.payload)
-    rosters = {key.sender: Roster(plan.round, record.attempt, CURATOR, key.sender, roster.keys) for key in roster.keys}
-    shares, refusals = yield from _answers(Share, record, rosters, lambda share: share.vector.size == plan.cells)
-    missing = tuple(name for name in rosters if name not in shares)
-    if missing:
-        _require_enough(members, store, record, shares, refusals)
-    return shares, missing
+def _readies(table: _Table, record: Record, roster: Roster) -> Generator[Turn, Incoming, dict[str, Ready]]:
+    """Who of a roster is ready; refuses to go on if they are too few."""
+    members = table.chair.members
+
+    def take(ready: Ready) -> Ready | None:
+        pieces = set(ready.pieces) == (set(roster.names) if members.missing else set())
+        return ready if pieces and ready.mark.is_signed(members, ready.round, ready.attempt, roster.digest) else None
+
+    requests = {name: replace(roster, recipient=name) for name in roster.names}
+    readies, refusals = yield from table.answers(Ready, requests, take)
+    table.require_enough(len(readies), refusals, list(readies), record)
+    return readies
 
 
-def _answers(
-    kind: type[_Answer], record: Record, requests: Mapping[str, Message], is_right: Callable[[_Answer], bool]
-) -> Generator[Turn, Incoming, tuple[dict[str, _Answer], dict[str, str]]]:
-    """Send requests until each is answered or refused, or nobody waits any longer."""
-    answers: dict[str, _Answer] = {}
-    refusals: dict[str, str] = {}
-    left = list(requests)
-    turn = Turn(tuple(requests.values()), record.round, record.attempt)
-    while left:
-        incoming = yield turn
-        if incoming is None:
-            break
-        for message in incoming:
-            if message.sender not in requests or not turn.awaits(message):
-                continue  # late, or early: an answer to another attempt
-            if isinstance(message, kind) and is_right(message):
-                answers.setdefault(message.sender, message)
-            elif isinstance(message, kind):
-                refusals[message.sender] = f"it sent a {kind.kind} that does not fit the questions"
-            elif isinstance(message, Refusal):
-                refusals[message.sender] = one_line(message.text, 300)
-        left = [name for name in requests if name not in answers and name not in refusals]
-        # Requests are repeated after a silence only: as long as messages come in, none is taken for lost.
-        turn = replace(turn, outgoing=() if incoming else tuple(requests[name] for name in left))
-    return answers, refusals
+def _signed(chair: Chair, roster: Roster, readies: Mapping[str, Ready]) -> tuple[bytes, bytes]:
+    """The signatures of all who are ready and the curator's own; and the sealed pieces, by sender and recipient."""
+    marks = tuple(readies[name].mark for name in sorted(readies))
+    go = Go(roster.round, roster.attempt, CURATOR, "", roster.digest, marks, "", {})
+    pieces = {name: dict(ready.pieces) for name, ready in readies.items()}
+    return go.signed(chair.members.study, chair.signer).body(), json.dumps(pieces).encode()
 
 
-def _require_enough(
-    members: Members, store: Store, record: Record, there: Mapping[str, object], refusals: Mapping[str, str]
-) -> None:
-    if len(there) >= len(members.names) - members.missing:
-        return
-    if refusals:
-        store.save(replace(record, state=State.ABORTED))
-    absent = [name for name in members.names if name not in there]
-    said = [f"{name} ({refusals[name]})" if name in refusals else f"{name} (no answer)" for name in absent]
-    raise ProtocolError(
-        f"the study cannot go on without {', '.join(said)}; at most {members.missing} may stay away. Start the curator "
-        "again when they are there: it goes on where it was"
-    )
-
-
-def _add_up(store: Store, plan: Plan, record: Record, shares: Mapping[str, Share]) -> Opened:
+def _collected(table: _Table, record: Record, roster: Roster) -> Generator[Turn, Incoming, Opened]:
+    """Let all who are ready send, add up what comes, and take the masks off."""
+    chair, plan = table.chair, table.plan
+    _, body, written, *later = parts_of(record.payload)
+    go, pieces = Go.from_body((plan.round, record.attempt, CURATOR, ""), body), json.loads(written)
+    hashes = {mark.sender: mark.vector for mark in go.marks}
+    summed: list[str] = json.loads(later[0]) if later else list(roster.names)
     total = np.zeros(plan.cells, dtype=np.uint64)
-    for share in shares.values():
+
+    def add(share: Share) -> bool | None:
+        """Add a vector at once if it is the one that was promised; memory is that of one vector, not of all."""
+        nonlocal total
+        if share.vector.size != plan.cells or share.digest != hashes[share.sender]:
+            return None
         total += share.vector
-    payload = struct.pack(">I", len(shares)) + total.astype("<u8").tobytes()
-    opened = Record(plan.round, record.attempt, State.OPENED, record.asked, payload)
+        return True
+
+    requests = {
+        name: replace(go, recipient=name, pieces={sender: sealed[name] for sender, sealed in pieces.items() if sealed})
+        for name in summed
+    }
+    added, refusals = yield from table.answers(Share, requests, add)
+    if later and len(added) < len(summed):
+        missing = ", ".join(sorted(set(summed) - set(added)))
+        raise ProtocolError(f"the vectors of {missing} were there and are gone; restore the curator's mailbox")
+    table.require_enough(len(added), refusals, sorted(added), record)
+    if not chair.members.missing:
+        return _open(chair.store, plan, record, total, tuple(sorted(added)))
+    summed = sorted(added)
+    if not later:
+        record = replace(record, state=State.REVEALED, payload=record.payload + joined(json.dumps(summed).encode()))
+        chair.store.save(record)
+    unmasks = {name: Unmask(plan.round, record.attempt, CURATOR, name, tuple(summed)) for name in summed}
+    reveals, refusals = yield from table.answers(
+        Reveal,
+        unmasks,
+        lambda reveal: reveal if recovery.is_right(reveal, roster, summed) else None,
+        lambda count: recovery.enough(roster, chair.members, count),
+    )
+    if not recovery.enough(roster, chair.members, len(reveals)):
+        table.require_enough(0, refusals, list(reveals), record)
+    clear = recovery.unmask(total, roster, chair.members, summed, {name: one.pieces for name, one in reveals.items()})
+    return _open(chair.store, plan, record, clear, tuple(summed))
+
+
+def _open(store: Store, plan: Plan, record: Record, total: NDArray[np.uint64], names: tuple[str, ...]) -> Opened:
+    payload = joined(*parts_of(record.payload)[:2], json.dumps(names).encode(), total.astype("<u8").tobytes())
+    opened = replace(record, state=State.OPENED, payload=payload)
     store.save(opened)
     return _opened(plan, opened)
 
 
 def _opened(plan: Plan, record: Record) -> Opened:
-    (answered,) = struct.unpack_from(">I", record.payload)
-    total = np.frombuffer(record.payload, dtype="<u8", offset=4).astype(np.uint64)
+    _, _, names, content = parts_of(record.payload)
+    total = np.frombuffer(content, dtype="<u8").astype(np.uint64)
     if total.size != plan.cells:
         raise ProtocolError(f"the stored result of round {plan.round} is damaged; restore the curator's store")
-    return Opened(total.view(np.int64), answered, hashlib.sha256(record.payload).hexdigest(), record.attempt)
+    return Opened(total.view(np.int64), tuple(json.loads(names)), hashlib.sha256(content).hexdigest(), record.attempt)

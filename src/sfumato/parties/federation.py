@@ -15,11 +15,11 @@ from sfumato.data.coding import Coding, Step
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.selection import Family
-from sfumato.errors import BudgetExceeded, DataError, MethodError, ProtocolError
-from sfumato.parties.curator import Incoming, Opened, Plan, run_round
-from sfumato.parties.messages import CURATOR, LARGE, REASON, ROUNDS, Done, End, Members, Message
+from sfumato.errors import DataError, MethodError, ProtocolError
+from sfumato.parties.curator import Chair, Incoming, Opened, Plan, run_round
+from sfumato.parties.letters import CURATOR, LARGE, REASON, ROUNDS
+from sfumato.parties.messages import Done, End, Message
 from sfumato.parties.questions import Question, coding_text
-from sfumato.parties.store import Store
 from sfumato.pipeline import Recipe
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import (
@@ -67,22 +67,20 @@ class Wire(Protocol):
 class Rounds:
     """The rounds of one study, numbered as they are asked. Those that a store has the result of are not asked again."""
 
-    def __init__(self, members: Members, wire: Wire, store: Store):
-        self.members = members
+    def __init__(self, chair: Chair, wire: Wire):
+        self.members = chair.members
+        self._chair = chair
         self._wire = wire
-        self._store = store
         self._numbers: Iterator[int] = count()
         self._last = 0
 
-    def play(
-        self, stage: str, codes: str, questions: tuple[Question, ...], cells: int, pay_again: Callable[[], None]
-    ) -> Opened:
-        """Play the next round to its end; `pay_again` is called for each attempt that was lost on the way."""
+    def play(self, stage: str, codes: str, questions: tuple[Question, ...], cells: int) -> Opened:
+        """Play the next round to its end."""
         number = next(self._numbers)
         if number >= ROUNDS:
             raise ProtocolError(f"the method asks for more than {ROUNDS} rounds; declare fewer columns or values")
         self._last = number
-        play = run_round(self.members, self._store, Plan(number, stage, codes, questions, cells), pay_again)
+        play = run_round(self._chair, Plan(number, stage, codes, questions, cells))
         incoming: Incoming = None
         while True:
             try:
@@ -153,23 +151,8 @@ class Federation:
     def _round(self, questions: Sequence[Question], numbers: Sequence[int]) -> Iterator[Measurement]:
         domains = [self.domain.project(question.clique) for question in questions]
         cells = [domain.cells() for domain in domains]
-        cliques, noises = ([getattr(one, field) for one in questions] for field in ("clique", "noise"))
-        events = table_events(cliques, noises, self.neighbours)
-
-        def pay_again() -> None:
-            try:
-                self._ledger.charge(*events)
-            except BudgetExceeded as problem:
-                raise BudgetExceeded(
-                    "an attempt was lost after parties may have answered it, so another costs as much again "
-                    f"({problem}); the study ends here, and what was spent is spent: agree on a new one"
-                ) from None
-            self._ledger.note("ask for these tables again", "the attempt before was lost, and is charged above")
-
-        opened = self._rounds.play(
-            self._ledger.stage, coding_text(self.coding), tuple(questions), sum(cells), pay_again
-        )
-        wider = opened.answered / self._rounds.members.honest
+        opened = self._rounds.play(self._ledger.stage, coding_text(self.coding), tuple(questions), sum(cells))
+        wider = len(opened.names) / self._rounds.members.honest
         widest = sqrt(wider * max(question.noise.variance for question in questions))
         if int(opened.total.max()) - MOST_ROWS > 100 * widest or int(opened.total.min()) + MOST_ROWS < -100 * widest:
             raise DataError(

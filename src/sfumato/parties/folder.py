@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sfumato.errors import ProtocolError
+from sfumato.parties.envelopes import address, open_
+from sfumato.parties.letters import Members
 from sfumato.parties.mailbox import LONGEST
-from sfumato.parties.messages import Members, address, open_
 
 _ENDING = ".message"
 _LAST = 999_999_999

@@ -29,8 +29,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sfumato.errors import ProtocolError
 from sfumato.parties.certificates import TlsFiles
+from sfumato.parties.envelopes import open_
+from sfumato.parties.letters import CURATOR, Members
 from sfumato.parties.mailbox import LONGEST, Mailbox
-from sfumato.parties.messages import CURATOR, Members, open_
 
 CHUNK = 512 * 1000
 """Most bytes of the body of a request or an answer."""

@@ -12,12 +12,15 @@ from sfumato.errors import ProtocolError
 from sfumato.fitting import note_schema
 from sfumato.intake.attributes import Attributes
 from sfumato.job import Job, recipe_of
-from sfumato.parties.curator import Incoming
+from sfumato.parties.curator import Chair, Incoming
 from sfumato.parties.federation import Federation, Rounds, check_method
 from sfumato.parties.identity import Signer
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.mailbox import Desk, Mailbox, MemoryMailbox
-from sfumato.parties.messages import CURATOR, Message
-from sfumato.parties.party import Approve, Seat, take_part
+from sfumato.parties.messages import Message
+from sfumato.parties.party import take_part
+from sfumato.parties.recovery import check_recovery
+from sfumato.parties.seat import Approve, Seat
 from sfumato.parties.store import MemoryStore
 from sfumato.pipeline import Model
 from sfumato.pipeline import run as run_recipe
@@ -49,6 +52,7 @@ class Company:
                 f"of {len(self.names)} parties, {self.colluding} may collude and {self.missing} may stay away; one "
                 "must be left whose noise protects, and a party knows its own noise, so that one colludes already"
             )
+        check_recovery(len(self.names), self.colluding, self.missing)
 
     @property
     def honest(self) -> int:
@@ -155,7 +159,7 @@ def run(
         for name, holder in zip(names, holders, strict=True)
     ]
     desk = Desk(CURATOR, members, signers[CURATOR], mailbox)
-    rounds = Rounds(members, LocalWire(desk, players), MemoryStore())
+    rounds = Rounds(Chair(members, signers[CURATOR], MemoryStore()), LocalWire(desk, players))
     ledger = Ledger(budget, str(Neighbours.of(schema)), schema.observed)
     model = run_recipe(job.recipe, federation(schema, ledger, rounds), schema, ledger)
     rounds.end()

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from sfumato.errors import ProtocolError
+from sfumato.parties.envelopes import address, open_, seal
 from sfumato.parties.identity import Signer
-from sfumato.parties.messages import LARGE, Members, Message, address, open_, seal
+from sfumato.parties.letters import LARGE, Members
+from sfumato.parties.messages import Message
 
 LONGEST = LARGE + (1 << 13)
 """Most bytes of an envelope; a mailbox takes no longer ones."""

@@ -20,8 +20,9 @@ from sfumato.errors import ProtocolError, SchemaError
 from sfumato.job import Job, check_observed, recipe_of
 from sfumato.parties.federation import check_method
 from sfumato.parties.identity import Signer, check_public, verified
-from sfumato.parties.messages import CURATOR
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.questions import UNREADABLE
+from sfumato.parties.recovery import check_recovery
 from sfumato.privacy.budget import Budget, budget_of
 from sfumato.schema.schema import Schema
 from sfumato.text import one_line
@@ -32,6 +33,9 @@ LONGEST = 1 << 24
 
 NAME = 100
 """Most characters of the name of a study."""
+
+MOST_PARTIES = 1000
+"""What a party says about all others must fit into one message."""
 
 _SIGNED_AS = b"sfumato consortium 1\n"  # a signature of a manifest is a signature of nothing else
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -83,6 +87,9 @@ class Manifest:
                 f"of {len(names)} parties, {self.colluding} may collude and {self.missing} may stay away, which leaves "
                 "nobody whose noise protects; take more parties, or let fewer collude or stay away"
             )
+        check_recovery(len(names), self.colluding, self.missing)
+        if len(names) > MOST_PARTIES:
+            raise ProtocolError(f"{len(names)} parties were given; messages have room for {MOST_PARTIES} at most")
         self.budget, self.schema  # noqa: B018 -- a manifest in which these make no sense cannot be built
         check_method(self.job.recipe)
 

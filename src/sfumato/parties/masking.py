@@ -2,14 +2,19 @@
 
 In the sum over a whole roster all streams cancel. Without even one of the vectors, what is left is as uniform as the
 streams of the missing party. The stream of a pair is bound to the study and the roster, and so to the round, the
-attempt, the questions and the keys of everybody: no stream is ever used twice.
+attempt, the questions and the keys of everybody: no stream is ever used twice. Where parties may stay away, each adds a
+stream of its own too (`parties.recovery`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import CTR
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -17,7 +22,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
 from sfumato.errors import ProtocolError
-from sfumato.parties.messages import Roster
+from sfumato.parties.agreement import Key, Roster
 from sfumato.privacy.entropy import Entropy, SystemEntropy
 
 _CHUNK = 1 << 17  # bytes of a stream at a time: they stay in the cache
@@ -33,25 +38,70 @@ def public_key(private: bytes) -> str:
     return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw().hex()
 
 
-def mask(private: bytes, name: str, roster: Roster, study: str, size: int) -> NDArray[np.uint64]:
-    """The sum of all streams of one party of a roster, each with its sign, modulo 2^64."""
+def mask(
+    private: bytes, name: str, roster: Roster, study: str, size: int, others: Collection[str] | None = None
+) -> NDArray[np.uint64]:
+    """The sum of all streams of one party of a roster, each with its sign, modulo 2^64.
+
+    Args:
+        private: the private half of the party's key.
+        name: the party.
+        roster: all keys.
+        study: the study, as messages name it.
+        size: how many numbers.
+        others: the parties whose streams are wanted; by default all of the roster.
+    """
     total = np.zeros(size, dtype=np.uint64)
     for other in roster.keys:
-        if other.sender == name:
+        if other.sender == name or (others is not None and other.sender not in others):
             continue
         first, second = sorted((name, other.sender))
-        try:
-            secret = X25519PrivateKey.from_private_bytes(private).exchange(
-                X25519PublicKey.from_public_bytes(bytes.fromhex(other.public))
-            )
-        except ValueError:
-            raise ProtocolError(
-                f"the key of {other.sender!r} in this round is not an X25519 key; nothing is sent"
-            ) from None
-        info = "\n".join(("sfumato mask 1", study, roster.digest, first, second)).encode()
-        key = HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secret)
+        secret = _exchange(private, other.public, other.sender)
+        key = _derived(secret, "sfumato mask 2", study, roster.digest, first, second)
         _add_stream(total, key, negative=name == second)
     return total
+
+
+def own_mask(seed: bytes, name: str, roster: Roster, study: str, size: int) -> NDArray[np.uint64]:
+    """The stream that a party adds beside those of its pairs, where masks of lost parties can be recovered.
+
+    Whoever recovers the streams of a party that was said to be lost cannot read its vector, should it turn up.
+    """
+    total = np.zeros(size, dtype=np.uint64)
+    _add_stream(total, _derived(seed, "sfumato own mask 1", study, roster.digest, name), negative=False)
+    return total
+
+
+def sealed(private: bytes, sender: str, recipient: Key, roster: Roster, study: str, content: bytes) -> str:
+    """Content that only the recipient on a roster can read, in hexadecimal digits."""
+    secret = _exchange(private, recipient.sealing, recipient.sender)
+    return _pair(secret, study, roster, sender, recipient.sender).encrypt(bytes(12), content, None).hex()
+
+
+def unsealed(private: bytes, sender: Key, recipient: str, roster: Roster, study: str, content: str) -> bytes:
+    """What a party on a roster has sealed for the recipient; refuses anything else."""
+    secret = _exchange(private, sender.sealing, sender.sender)
+    try:
+        return _pair(secret, study, roster, sender.sender, recipient).decrypt(bytes(12), bytes.fromhex(content), None)
+    except (InvalidTag, ValueError):
+        raise ProtocolError(f"a piece that {sender.sender!r} was to seal cannot be opened; nothing is sent") from None
+
+
+def _pair(secret: bytes, study: str, roster: Roster, sender: str, recipient: str) -> AESGCM:
+    # The nonce may be zero: the key is for one roster, one direction, and one text.
+    return AESGCM(_derived(secret, "sfumato piece 1", study, roster.digest, sender, recipient))
+
+
+def _exchange(private: bytes, public: str, name: str) -> bytes:
+    try:
+        other = X25519PublicKey.from_public_bytes(bytes.fromhex(public))
+        return X25519PrivateKey.from_private_bytes(private).exchange(other)
+    except ValueError:
+        raise ProtocolError(f"the key of {name!r} in this round is not an X25519 key; nothing is sent") from None
+
+
+def _derived(secret: bytes, *info: str) -> bytes:
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info="\n".join(info).encode()).derive(secret)
 
 
 def _add_stream(total: NDArray[np.uint64], key: bytes, *, negative: bool) -> None:

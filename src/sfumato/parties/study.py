@@ -11,15 +11,19 @@ from pathlib import Path
 
 from sfumato.errors import BudgetError, ProtocolError, SfumatoError
 from sfumato.exact import exact_number
+from sfumato.parties.agreement import Roster
 from sfumato.parties.book import Book
-from sfumato.parties.curator import Incoming
+from sfumato.parties.curator import Chair, Incoming
+from sfumato.parties.envelopes import open_
 from sfumato.parties.federation import Rounds
 from sfumato.parties.identity import Signer
+from sfumato.parties.letters import CURATOR, LARGE, REASON
 from sfumato.parties.local import federation, study_budget
 from sfumato.parties.mailbox import Desk, Mailbox, everything
 from sfumato.parties.manifest import Manifest
-from sfumato.parties.messages import CURATOR, LARGE, REASON, Ask, Done, End, Message, Refusal, Roster, open_
-from sfumato.parties.party import Approve, Seat, take_part
+from sfumato.parties.messages import Ask, Done, End, Message, Refusal
+from sfumato.parties.party import take_part
+from sfumato.parties.seat import Approve, Seat
 from sfumato.parties.store import State
 from sfumato.pipeline import Progress, run
 from sfumato.privacy.budget import Budget
@@ -101,7 +105,7 @@ def curate(
     _check_key(manifest, signer, CURATOR)
     recipe = manifest.job.recipe
     desk = Desk(CURATOR, manifest, signer, mailbox)
-    rounds = Rounds(manifest, MailWire(desk, book, waiting), book)
+    rounds = Rounds(Chair(manifest, signer, book), MailWire(desk, book, waiting))
     ledger = Ledger(budget_of_study(manifest), protected(manifest), manifest.schema.observed)
     for name in manifest.schema.observed:
         ledger.note(f"domain of column {name!r} was observed in data", "every party accepted it by its signature")

@@ -1,0 +1,110 @@
+"""A party's seat in a study: its rows, its key, its store and its operator, and what the operator is shown."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sfumato.parties.identity import Signer
+from sfumato.parties.letters import Members
+from sfumato.parties.store import Record, Store
+from sfumato.privacy.budget import Budget
+from sfumato.privacy.ledger import Ledger, Statement
+from sfumato.privacy.party_holder import PartyHolder
+
+
+@dataclass(frozen=True)
+class AskedTable:
+    """One table that is asked for, in words: its columns, the codes they are in, and the noise it is to have."""
+
+    columns: str
+    codes: str
+    noise: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a party is about to agree to, for its operator.
+
+    Args:
+        round: the number of the round.
+        attempt: which attempt at it.
+        stage: the stage of the method that asks.
+        tables: what is asked for, the tables with the least noise first.
+        cells: of all tables.
+        bytes: that will be sent.
+        before: what is spent without this round, in terms of the budget.
+        after: what is spent with it.
+        observed: the columns in it whose domain was read from somebody's data, which no noise covers.
+    """
+
+    round: int
+    attempt: int
+    stage: str
+    tables: tuple[AskedTable, ...]
+    cells: int
+    bytes: int
+    before: dict[str, float]
+    after: dict[str, float]
+    observed: tuple[str, ...] = ()
+
+
+Approve = Callable[[Summary], bool]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """All that one party brings to a study.
+
+    Args:
+        name: its name among the members.
+        members: who takes part.
+        signer: its private key.
+        holder: its rows.
+        budget: what the study may cost the persons in its rows.
+        store: what it must not forget.
+        approve: asked before anything is promised.
+        observed: the columns of the schema whose domain was read from somebody's data; shown to the operator.
+    """
+
+    name: str
+    members: Members
+    signer: Signer
+    holder: PartyHolder
+    budget: Budget
+    store: Store
+    approve: Approve = lambda summary: True
+    observed: tuple[str, ...] = ()
+
+    def statement(self) -> Statement:
+        """What this party has spent."""
+        return self.ledger().statement()
+
+    def ledger(self, without: Sequence[Record] = ()) -> Ledger:
+        """The book of all that counts as spent, perhaps without some attempts."""
+        ledger = Ledger(self.budget, str(self.holder.neighbours), self.observed)
+        left_out = Counter(entry for record in without for entry in record.entries)
+        for entry in self.store.spent():
+            if left_out[entry]:
+                left_out[entry] -= 1
+                continue
+            ledger.stage, event = entry
+            ledger.charge(event)
+        return ledger
+
+
+def joined(*parts: bytes) -> bytes:
+    """Several parts as one payload; what is joined to it later leaves these bytes as they are."""
+    return b"".join(struct.pack(">I", len(part)) + part for part in parts)
+
+
+def parts_of(payload: bytes) -> list[bytes]:
+    """The parts of a payload that `joined` made."""
+    parts, start = [], 0
+    while start < len(payload):
+        (length,) = struct.unpack_from(">I", payload, start)
+        parts.append(payload[start + 4 : start + 4 + length])
+        start += 4 + length
+    return parts
