@@ -10,7 +10,10 @@
     ├── ReleaseError             a release folder is missing or damaged
     ├── BookError                a book is damaged, or does not allow a step
     ├── FileError                a file or folder is in the way, or cannot be written
+    │   └── NoRoom               a disk is full: exit code 75, make room and start again
     └── ProtocolError            members of a consortium do not agree, or a message is not what it should be
+        ├── TryAgain             somebody is away: exit code 75, start again later and nothing is lost
+        └── StudyEnded           the study is over for good: exit code 3, starting again changes nothing
     IntakeWarning                the types of a table may have been guessed from values, or fit no declared column
 
 A message says what was given, what was wanted and what to do. It never contains a private value.
@@ -19,6 +22,9 @@ A message says what was given, what was wanted and what to do. It never contains
 
 class SfumatoError(Exception):
     """Base of all errors that are explained to the user instead of shown as a traceback."""
+
+    exit_code = 2
+    """What a command ends with."""
 
 
 class SchemaError(SfumatoError):
@@ -57,8 +63,26 @@ class FileError(SfumatoError):
     """A file or folder is in the way, or cannot be written."""
 
 
+class NoRoom(FileError):  # noqa: N818 -- the name says what happened
+    """A disk is full, or cannot be written for now. Nothing was sent; make room, and start again."""
+
+    exit_code = 75
+
+
 class ProtocolError(SfumatoError):
     """Members of a consortium do not agree, or a message between them is not what it should be."""
+
+
+class TryAgain(ProtocolError):  # noqa: N818 -- the name says what to do
+    """Somebody is away. Nothing is lost, and starting again later goes on where it was."""
+
+    exit_code = 75
+
+
+class StudyEnded(ProtocolError):  # noqa: N818 -- the name says what happened
+    """The study is over for good, and not well. Starting again changes nothing."""
+
+    exit_code = 3
 
 
 class IntakeWarning(UserWarning):

@@ -73,10 +73,10 @@ class Study:
         finally:
             book.close()
 
-    def curate(self, mailbox, waiting=QUICK):
+    def curate(self, mailbox, waiting=QUICK, **options):
         book = self.book(CURATOR)
         try:
-            return curate(self.manifest, self.signer(CURATOR), mailbox, book, waiting, lambda stage: None)
+            return curate(self.manifest, self.signer(CURATOR), mailbox, book, waiting, lambda stage: None, **options)
         finally:
             book.close()
 

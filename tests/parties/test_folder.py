@@ -4,7 +4,7 @@ import os
 import pytest
 from helpers_consortium import manifest_of, new_signers, share_of
 
-from sfumato.errors import ProtocolError
+from sfumato.errors import FileError, ProtocolError
 from sfumato.parties import folder as folder_module
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.mailbox import Desk, everything
@@ -132,6 +132,6 @@ def test_a_folder_that_cannot_be_written_is_explained(tmp_path, manifest, signer
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(folder_module.os, "fsync", full)
-    with pytest.raises(ProtocolError, match="No space left"):
+    with pytest.raises(FileError, match="No space left"):
         FolderMailbox(tmp_path, manifest).put(share_of(manifest, signers["north"], "north"))
     assert list((tmp_path / "curator").iterdir()) == []

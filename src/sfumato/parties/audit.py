@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sfumato.errors import FileError, ProtocolError
+from sfumato.errors import NoRoom, ProtocolError
 
 START = "0" * 64
 """What the first line names as the line before it."""
@@ -49,7 +49,7 @@ class AuditLog:
                 os.fsync(file.fileno())
         except OSError as problem:
             os.truncate(self._path, size)  # half a line would break the chain for the next one
-            raise FileError(
+            raise NoRoom(
                 f"{str(self._path)!r} cannot be written ({problem.strerror}); nothing was sent: make room, and start "
                 "again"
             ) from None

@@ -23,6 +23,7 @@ from sfumato.parties.audit import START, AuditLog
 from sfumato.parties.book_file import hold, open_book_file, unwritten
 from sfumato.parties.store import COUNTED, FINAL, Head, Record, State
 from sfumato.privacy.budget import Budget
+from sfumato.privacy.entropy import SystemEntropy
 from sfumato.privacy.events import event_from_dict
 from sfumato.privacy.ledger import Entry, Statement
 
@@ -79,6 +80,15 @@ class Book:
     def attempts(self, round_: int) -> tuple[Record, ...]:
         """All records of a round, in the order of their attempts."""
         return self._records("WHERE round = ?", (round_,))
+
+    @property
+    def identity(self) -> str:
+        """Names this book: another one of the same member and study has another."""
+        found = self.fact("identity")
+        if found is None:
+            found = SystemEntropy().words(2).tobytes().hex()
+            self.require({"identity": found})
+        return found
 
     @property
     def head(self) -> Head:

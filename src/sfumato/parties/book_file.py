@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from sfumato.errors import FileError, ProtocolError
+from sfumato.errors import FileError, NoRoom, ProtocolError
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS attempts (
@@ -64,9 +64,9 @@ def open_book_file(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def unwritten(path: Path, problem: sqlite3.Error) -> FileError:
+def unwritten(path: Path, problem: sqlite3.Error) -> NoRoom:
     """What to say when a book cannot be written: mostly, the disk is full."""
-    return FileError(f"{str(path)!r} cannot be written ({problem}); nothing was sent: make room, and start again")
+    return NoRoom(f"{str(path)!r} cannot be written ({problem}); nothing was sent: make room, and start again")
 
 
 def _is_busy(problem: sqlite3.OperationalError) -> bool:

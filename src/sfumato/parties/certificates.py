@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -21,6 +22,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from sfumato.errors import ProtocolError
 from sfumato.parties.identity import read_secret, write_secret
 from sfumato.privacy.entropy import SystemEntropy
+
+AUTHORITY = "sfumato consortium"
+"""The name of a consortium's own authority."""
 
 DAYS = 365
 """How long certificates are valid."""
@@ -59,12 +63,36 @@ class TlsFiles:
                 f"{str(self.folder)!r} does not have a certificate, its key and the authority's certificate; make them "
                 "with: sfumato consortium certificates"
             ) from None
+        self.check()
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.verify_mode = ssl.CERT_REQUIRED
         return context
 
+    def check(self) -> None:
+        """Refuse a certificate that is not valid now, or is not the authority's though it has its name."""
+        own, authority = (
+            x509.load_pem_x509_certificate(path.read_bytes()) for path in (self.certificate, self.authority)
+        )
+        now, begin, end = datetime.now(UTC), own.not_valid_before_utc, own.not_valid_after_utc
+        if not begin <= now <= end:
+            late = "certificate has expired" if now > end else "certificate is not yet valid"
+            raise ProtocolError(
+                f"{str(self.certificate)!r}: the {late}: it holds from {begin:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} "
+                f"UTC, and the clock of this machine says {now:%Y-%m-%d %H:%M}; set the clock, or get a new certificate"
+            )
+        if own.issuer == authority.subject:
+            try:
+                own.verify_directly_issued_by(authority)
+            except (InvalidSignature, ValueError, TypeError):
+                raise ProtocolError(
+                    f"{str(self.certificate)!r} was made by another authority than {str(self.authority)!r}; give the "
+                    "two that were made together"
+                ) from None
 
-def write_certificates(folder: Path, members: Sequence[str], server: str, hosts: Sequence[str]) -> None:
+
+def write_certificates(
+    folder: Path, members: Sequence[str], server: str, hosts: Sequence[str], begin_in_days: int = 0
+) -> None:
     """Make an authority and, in a folder for each member, what it needs for TLS; the authority's key is thrown away.
 
     Args:
@@ -72,9 +100,11 @@ def write_certificates(folder: Path, members: Sequence[str], server: str, hosts:
         members: their names; `server` is one of them.
         server: the member that listens, the curator.
         hosts: the names or addresses under which it is reached.
+        begin_in_days: when they begin to be valid, for a change of certificates that is prepared.
     """
+    begin = datetime.now(UTC) + timedelta(days=begin_in_days)
     authority_key = _new_key()
-    authority = _certificate("sfumato consortium", authority_key, "sfumato consortium", authority_key, authority=True)
+    authority = _certificate(AUTHORITY, authority_key, AUTHORITY, authority_key, begin, authority=True)
     for member in members:
         files = TlsFiles(folder / member)
         try:
@@ -85,7 +115,7 @@ def write_certificates(folder: Path, members: Sequence[str], server: str, hosts:
             ) from None
         key = _new_key()
         names = hosts if member == server else ()
-        certificate = _certificate(member, key, "sfumato consortium", authority_key, hosts=names)
+        certificate = _certificate(member, key, AUTHORITY, authority_key, begin, hosts=names)
         write_secret(files.key, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
         files.certificate.write_bytes(certificate.public_bytes(Encoding.PEM))
         files.authority.write_bytes(authority.public_bytes(Encoding.PEM))
@@ -100,11 +130,11 @@ def _certificate(
     key: Ed25519PrivateKey,
     issuer: str,
     issuer_key: Ed25519PrivateKey,
+    begin: datetime,
     *,
     authority: bool = False,
     hosts: Sequence[str] = (),
 ) -> x509.Certificate:
-    now = datetime.now(UTC)
     usage = ExtendedKeyUsageOID.SERVER_AUTH if hosts else ExtendedKeyUsageOID.CLIENT_AUTH
     builder = (
         x509.CertificateBuilder()
@@ -112,8 +142,8 @@ def _certificate(
         .issuer_name(_name(issuer))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))  # clocks differ
-        .not_valid_after(now + timedelta(days=DAYS))
+        .not_valid_before(begin - timedelta(hours=1))  # clocks differ
+        .not_valid_after(begin + timedelta(days=DAYS))
         .add_extension(x509.BasicConstraints(ca=authority, path_length=0 if authority else None), critical=True)
         .add_extension(_key_usage(authority), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)

@@ -20,7 +20,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.errors import ProtocolError
+from sfumato.errors import ProtocolError, StudyEnded, TryAgain
 from sfumato.parties import recovery
 from sfumato.parties.agreement import Go, Key, Ready, Roster
 from sfumato.parties.identity import Signer
@@ -201,10 +201,10 @@ class _Table:
         if refusals and record.state in (State.PROPOSED, State.COMPUTED):
             self.chair.store.save(replace(record, state=State.ABORTED, payload=b""))
         said = [f"{name} ({refusals.get(name, 'no answer')})" for name in members.names if name not in names]
-        raise ProtocolError(
-            f"the study cannot go on without {', '.join(said)}; at most {members.missing} may stay away. Start the "
-            "curator again when they are there: it goes on where it was"
-        )
+        problem = f"the study cannot go on without {', '.join(said)}; at most {members.missing} may stay away"
+        if refusals:
+            raise StudyEnded(f"{problem}. A refusal is final in this study: agree on another manifest")
+        raise TryAgain(f"{problem}. Start the curator again when they are there: it goes on where it was")
 
     def _note_absent(self, names: Sequence[str]) -> None:
         for name in names:

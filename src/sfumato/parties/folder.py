@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-import tempfile
 import threading
 from pathlib import Path
 from typing import BinaryIO
 
-from sfumato.errors import ProtocolError
+from sfumato import files
+from sfumato.errors import FileError, ProtocolError
 from sfumato.parties.envelopes import address, open_
 from sfumato.parties.letters import Members
 from sfumato.parties.mailbox import LONGEST
@@ -134,22 +134,12 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _write(path: Path, content: bytes) -> None:
+    """A file that appears whole or not at all; readable for others who share the folder: it is masked and signed."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
     except OSError as problem:
-        raise ProtocolError(f"{str(path.parent)!r} cannot be written ({problem.strerror}); free it and go on") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # Readable for the others who share the folder: the content is masked and signed.
-        Path(temporary).chmod(0o644)
-        Path(temporary).rename(path)
-    except OSError as problem:
-        Path(temporary).unlink(missing_ok=True)
-        raise ProtocolError(f"{str(path.parent)!r} cannot be written ({problem.strerror}); free it and go on") from None
+        raise FileError(f"{str(path.parent)!r} cannot be written ({problem.strerror}); free it and go on") from None
+    files.write(path, content, 0o644)
 
 
 def _plain(name: str) -> str:

@@ -15,6 +15,8 @@ import hashlib
 import re
 import socket
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -27,7 +29,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from sfumato.errors import ProtocolError
+from sfumato.errors import FileError, ProtocolError
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.envelopes import open_
 from sfumato.parties.letters import CURATOR, Members
@@ -43,6 +45,12 @@ PART_COSTS = 1000
 MOST_PENDING = LONGEST + PART_COSTS * MOST_PARTS
 """Most bytes that one member's unfinished messages may take; when there are more, all of its own are forgotten."""
 
+MOST_CONNECTIONS = 16
+"""Most connections of one member at a time."""
+
+REQUEST_SECONDS = 120.0
+"""Seconds that a request may take from the first to its last byte."""
+
 MOST_REFUSED = 10_000
 """Most reasons of refusal that are kept for the audit log."""
 
@@ -50,15 +58,24 @@ _DIGEST, _DIGITS = re.compile("[0-9a-f]{64}"), re.compile("[0-9]{1,9}")
 
 
 class Reception:
-    """Takes in messages part by part at the curator, and hands out those to parties."""
+    """Takes in messages part by part at the curator, and hands out those to parties.
 
-    def __init__(self, mailbox: Mailbox, members: Members):
+    Args:
+        mailbox: where they are kept.
+        members: who may send and fetch.
+        list_id: names the lists of this mailbox. A curator that has lost them has another one, and parties begin anew.
+    """
+
+    def __init__(self, mailbox: Mailbox, members: Members, list_id: str = ""):
         self._mailbox = mailbox
         self._members = members
+        self.list_id = list_id
         self._pending: dict[str, dict[tuple[str, int], dict[int, bytes]]] = {}
         self._accepted: set[str] = set()
         self._delivered: dict[str, int] = dict.fromkeys(members.names, 0)
         self.refused: list[str] = []
+        self.trouble: list[str] = []
+        self.seen: dict[str, float] = {}
 
     def take(self, member: str, digest: str, part: int, parts: int, chunk: bytes) -> tuple[int, str]:
         """Take in one part of a message that a member sends: a status of HTTP, and why."""
@@ -86,6 +103,11 @@ class Reception:
             return self._refuse(403, str(problem))
         try:
             self._mailbox.put(envelope)
+        except FileError as problem:
+            # No refusal: the party tries again, and the curator's operator is told.
+            if len(self.trouble) < MOST_REFUSED:
+                self.trouble.append(str(problem))
+            return 507, "the curator cannot store messages now"
         except ProtocolError as problem:
             return self._refuse(409, str(problem))
         self._accepted.add(digest)
@@ -94,11 +116,18 @@ class Reception:
     def hand_out(self, party: str, number: int) -> bytes | None:
         """A party's message of that number, if it is there."""
         self._delivered[party] = max(self._delivered[party], number)
+        self.seen[party] = time.time()
         return next(iter(self._mailbox.fetch(party, number)), None)
 
     def has_all(self, party: str) -> bool:
         """Whether a party has come back after all messages that are there for it."""
         return not self._mailbox.fetch(party, self._delivered[party])
+
+    def drain(self) -> Counter[str]:
+        """What was refused since the last call, and what went wrong, each with how often."""
+        found = Counter(self.refused) + Counter(self.trouble)
+        self.refused, self.trouble = [], []
+        return found
 
     def _refuse(self, status: int, why: str) -> tuple[int, str]:
         if len(self.refused) < MOST_REFUSED:
@@ -112,7 +141,28 @@ class MemberProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Keep the name in the certificate for the requests of this connection."""
         super().connection_made(transport)
-        self.app_state = {**self.app_state, "member": owner(transport.get_extra_info("peercert"))}
+        self._member = owner(transport.get_extra_info("peercert"))
+        self.app_state = {**self.app_state, "member": self._member}
+        others = [one for one in self.connections if getattr(one, "_member", None) == self._member and one is not self]
+        if len(others) >= MOST_CONNECTIONS:
+            transport.abort()
+        self._expect_request()
+
+    def on_response_complete(self) -> None:
+        """The next request of this connection must come in time too."""
+        super().on_response_complete()
+        self._expect_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing more is expected."""
+        self._deadline.cancel()
+        super().connection_lost(exc)
+
+    def _expect_request(self) -> None:
+        """Close the connection if no whole header comes in time, or if the body of a request takes far too long."""
+        if deadline := getattr(self, "_deadline", None):
+            deadline.cancel()
+        self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
 
 def owner(certificate: Mapping[str, Any] | None) -> str:
@@ -150,12 +200,12 @@ def create_app(reception: Reception, members: Members) -> Starlette:
             return PlainTextResponse("the certificate is not that of this party", 403)
         message = reception.hand_out(party, number)
         if message is None:
-            return Response(status_code=204)
+            return Response(status_code=204, headers={"sfumato-list": reception.list_id})
         start = part * CHUNK
         parts = max(1, -(-len(message) // CHUNK))
         return Response(
             message[start : start + CHUNK],
-            headers={"sfumato-parts": str(parts)},
+            headers={"sfumato-parts": str(parts), "sfumato-list": reception.list_id},
             media_type="application/octet-stream",
         )
 
@@ -185,7 +235,7 @@ def serving(app: ASGIApp, host: str, port: int, tls: TlsFiles) -> Iterator[int]:
     """Serve a web application in a thread while the block runs; gives the port."""
     context = tls.context(server=True)
     try:
-        listener = socket.create_server((host, port))
+        listener = _listener(host, port)
     except OSError as problem:
         raise ProtocolError(f"nobody can listen at {host}:{port} ({problem.strerror}); give another address") from None
     config = uvicorn.Config(
@@ -208,6 +258,13 @@ def serving(app: ASGIApp, host: str, port: int, tls: TlsFiles) -> Iterator[int]:
         server.should_exit = True
         thread.join(5)
         listener.close()
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    """A socket that listens, with IPv4 or IPv6; with both where all addresses of IPv6 are meant."""
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    both = family == socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server((host, port), family=family, dualstack_ipv6=both)
 
 
 async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import ssl
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import httpx
 
-from sfumato.errors import ProtocolError
+from sfumato.errors import ProtocolError, TryAgain
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.https import CHUNK, MOST_PARTS, number_in
 from sfumato.parties.mailbox import LONGEST
@@ -20,13 +20,28 @@ RETRY_AFTER = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Seconds between attempts to reach the curator; the last one is repeated."""
 
 
+_VERIFY = re.compile(r"certificate verify failed: ([^(\]]*)", re.IGNORECASE)
+_ALERT = re.compile(r"alert[ _](unknown[ _]ca|(?:bad|unsupported)[ _]certificate|certificate[ _]\w+)", re.IGNORECASE)
+
+CLOSED = 5
+"""After this many connections in a row that were closed without a word, it is not the network."""
+
+
 @dataclass(frozen=True)
 class _Answer:
-    """An answer of the curator: its status, its content, and of how many parts it is one (-1 if that is no number)."""
+    """An answer of the curator.
+
+    Args:
+        status: of HTTP.
+        content: its body.
+        parts: of how many parts it is one; -1 if that is no number.
+        list_id: names the lists that it is from.
+    """
 
     status: int
     content: bytes
     parts: int
+    list_id: str = ""
 
 
 def _read(response: httpx.Response) -> _Answer:
@@ -36,7 +51,8 @@ def _read(response: httpx.Response) -> _Answer:
         content += piece
         if len(content) > CHUNK:
             raise ProtocolError(f"the curator answered with more than {CHUNK} bytes; it is not read")
-    return _Answer(response.status_code, bytes(content), number_in(response.headers.get("sfumato-parts", "1")))
+    parts, list_id = number_in(response.headers.get("sfumato-parts", "1")), response.headers.get("sfumato-list", "")
+    return _Answer(response.status_code, bytes(content), parts, list_id[:100])
 
 
 class HttpsMailbox:
@@ -48,16 +64,26 @@ class HttpsMailbox:
         tls: this party's certificate and key.
         patience: how many seconds to go on trying when the curator does not answer.
         sleep: for tests.
+        told: called with a sentence when the curator cannot be reached, and when it can again.
     """
 
     def __init__(
-        self, url: str, study: str, tls: TlsFiles, patience: float, sleep: Callable[[float], None] = time.sleep
+        self,
+        url: str,
+        study: str,
+        tls: TlsFiles,
+        patience: float,
+        sleep: Callable[[float], None] = time.sleep,
+        told: Callable[[str], None] = lambda sentence: None,
     ):
         if not url.startswith("https://"):
             raise ProtocolError(f"the curator's address is {url!r}; it must start with https://")
         self._root = f"{url.rstrip('/')}/{study}"
         self._patience = patience
         self._sleep = sleep
+        self._told = told
+        self._list_id: str | None = None
+        self._before = 0  # messages of lists that the curator has lost
         # Answers are read as they come, piece by piece: a compressed one could be small on the way and fill all memory.
         plain = {"accept-encoding": "identity"}
         self._client = httpx.Client(verify=tls.context(server=False), timeout=30, headers=plain)
@@ -80,11 +106,23 @@ class HttpsMailbox:
         """The messages to this party, without the first `seen` ones; at most as many as fit into memory."""
         messages: list[bytes] = []
         while sum(map(len, messages)) < LONGEST:
+            before = self._before
             message = self._message(recipient, seen + len(messages))
+            if before != self._before:
+                continue  # another list has begun, and is read from its beginning
             if message is None:
                 break
             messages.append(message)
         return messages
+
+    def _note_list(self, list_id: str, asked: int) -> bool:
+        """Whether an answer is from the list that was asked for; if not, what comes next is its first message."""
+        if self._list_id in (None, list_id):
+            self._list_id = list_id
+            return True
+        self._list_id, self._before = list_id, asked
+        self._told("the curator has lost its messages and begins anew; what is stored here is sent again")
+        return False
 
     def close(self) -> None:
         """Close the connection."""
@@ -94,7 +132,9 @@ class HttpsMailbox:
         chunks: list[bytes] = []
         parts = 1
         while len(chunks) < parts:
-            answer = self._request("GET", f"/inbox/{recipient}/{number}/{len(chunks)}")
+            answer = self._request("GET", f"/inbox/{recipient}/{number - self._before}/{len(chunks)}")
+            if answer.status in (200, 204) and not self._note_list(answer.list_id, number):
+                return None
             if answer.status == 204:
                 return None
             if answer.status != 200 or not 1 <= answer.parts <= MOST_PARTS:
@@ -108,26 +148,55 @@ class HttpsMailbox:
 
     def _request(self, method: str, path: str, content: bytes | None = None) -> _Answer:
         """Ask until there is an answer, at most as long as patience lasts."""
-        waited, tries = 0.0, 0
+        waited, tries, closed = 0.0, 0, 0
         while True:
             started = time.monotonic()
             try:
                 with self._client.stream(method, self._root + path, content=content) as response:
                     if response.status_code < 500:
+                        if tries:
+                            self._told(f"the curator answers again after {waited:.0f} seconds")
                         return _read(response)
-            except httpx.TransportError as problem:
-                if isinstance(problem.__context__, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY" in str(
-                    problem
-                ):
-                    raise ProtocolError(
-                        f"whoever answers at {self._root.rpartition('/')[0]} has no certificate of this consortium "
-                        "for that name; check the address, and the names given to: sfumato consortium certificates"
-                    ) from None
+                    problem = f"status {response.status_code}"
+            except httpx.TransportError as error:
+                closed = closed + 1 if isinstance(error, httpx.RemoteProtocolError) else 0
+                self._check_final(error, closed)
+                problem = type(error).__name__
+            if not tries:
+                self._told(f"no answer from the curator at {self._where} ({problem}); trying for {self._patience:g} s")
             if waited >= self._patience:
-                raise ProtocolError(
-                    f"the curator at {self._root.rpartition('/')[0]} has not answered for {waited:.0f} seconds; start "
-                    "again when it is back: nothing is lost, and nothing is spent twice"
+                raise TryAgain(
+                    f"the curator at {self._where} has not answered for {waited:.0f} seconds; start again when it is "
+                    "back: nothing is lost, and nothing is spent twice"
                 )
             pause = RETRY_AFTER[min(tries, len(RETRY_AFTER) - 1)]
             waited, tries = waited + (time.monotonic() - started) + pause, tries + 1
             self._sleep(pause)
+
+    @property
+    def _where(self) -> str:
+        return self._root.rpartition("/")[0]
+
+    def _check_final(self, problem: httpx.TransportError, closed: int) -> None:
+        """Refuse to try again what cannot succeed: certificates that are not accepted, and proxies that refuse."""
+        reason = one_line(problem, 300)
+        if isinstance(problem, httpx.ProxyError):
+            raise ProtocolError(
+                f"the proxy on the way to {self._where} refuses ({reason}); set HTTPS_PROXY to one that lets this "
+                "through, or ask who runs it"
+            ) from None
+        if found := _VERIFY.search(reason):
+            words = found[1]
+            clock = "; check the clock of this machine, and when the certificates end"
+            names = "; check the address, and the names given to: sfumato consortium certificates"
+            raise ProtocolError(
+                f"whoever answers at {self._where} has no certificate of this consortium for that name "
+                f"({words}){clock if 'expired' in words or 'not yet' in words else names}"
+            ) from None
+        found = _ALERT.search(reason)
+        if found or closed >= CLOSED:
+            said = found[1].replace("_", " ").lower() if found else f"it closed {closed} connections without a word"
+            raise ProtocolError(
+                f"the curator at {self._where} does not accept the certificate of this party ({said}); give the one "
+                "that was made for this party, by the authority that the curator trusts, and check both clocks"
+            ) from None

@@ -101,6 +101,10 @@ class Desk:
             accepted.append(message)
         return tuple(accepted)
 
+    def rewind(self) -> None:
+        """Read all messages again: what came before its time was not kept, and is not put into the list twice."""
+        self._seen = 0
+
     def _checked(self, envelope: bytes, limit: int) -> Message:
         message = open_(envelope, self.members, limit)
         if message.recipient != self.name:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sfumato.errors import BudgetError, ProtocolError, SfumatoError
+from sfumato.errors import BudgetError, FileError, ProtocolError, SfumatoError, StudyEnded, TryAgain
 from sfumato.exact import exact_number
 from sfumato.parties.agreement import Roster
 from sfumato.parties.book import Book
@@ -21,7 +21,7 @@ from sfumato.parties.letters import CURATOR, LARGE, REASON
 from sfumato.parties.local import federation, study_budget
 from sfumato.parties.mailbox import Desk, Mailbox, everything
 from sfumato.parties.manifest import Manifest
-from sfumato.parties.messages import Ask, Done, End, Message, Refusal
+from sfumato.parties.messages import Ask, Done, End, Message
 from sfumato.parties.party import take_part
 from sfumato.parties.seat import Approve, Seat
 from sfumato.parties.store import State
@@ -54,13 +54,18 @@ class Waiting:
             raise ProtocolError(f"poll is {self.poll:g} and patience {self.patience:g} seconds; give numbers above 0")
 
 
+REREAD = 2.0
+"""Seconds of silence after which all messages are read again, and then after four times as long, and so on."""
+
+
 class MailWire:
     """The curator's wire over a mailbox."""
 
-    def __init__(self, desk: Desk, book: Book, waiting: Waiting):
+    def __init__(self, desk: Desk, book: Book, waiting: Waiting, refusals: Callable[[], Mapping[str, int]] = dict):
         self._desk = desk
         self._book = book
         self._waiting = waiting
+        self._refusals = refusals
 
     def post(self, messages: Sequence[Message]) -> None:
         """Send messages. What lies in the mailbox already is not put there again."""
@@ -68,11 +73,16 @@ class MailWire:
 
     def collect(self, limit: int, wanted: Callable[[Message], bool]) -> Incoming:
         """Look for messages until one comes; None after a silence as long as patience."""
-        silence = 0.0
+        silence, again = 0.0, REREAD
         while True:
             incoming = tuple(filter(wanted, _collected(self._desk, self._book, limit)))
+            for reason, times in self._refusals().items():
+                self._book.note("refused a message", reason=reason, times=times)
             if incoming:
                 return incoming
+            if silence >= again:
+                self._desk.rewind()
+                again *= 4
             if silence >= self._waiting.patience:
                 return None
             self._waiting.sleep(self._waiting.poll)
@@ -95,7 +105,13 @@ def protected(manifest: Manifest) -> str:
 
 
 def curate(
-    manifest: Manifest, signer: Signer, mailbox: Mailbox, book: Book, waiting: Waiting, progress: Progress
+    manifest: Manifest,
+    signer: Signer,
+    mailbox: Mailbox,
+    book: Book,
+    waiting: Waiting,
+    progress: Progress,
+    refusals: Callable[[], Mapping[str, int]] = dict,
 ) -> Release:
     """Run the method of a study over its parties; a curator that was stopped goes on where it was.
 
@@ -105,7 +121,7 @@ def curate(
     _check_key(manifest, signer, CURATOR)
     recipe = manifest.job.recipe
     desk = Desk(CURATOR, manifest, signer, mailbox)
-    rounds = Rounds(Chair(manifest, signer, book), MailWire(desk, book, waiting))
+    rounds = Rounds(Chair(manifest, signer, book), MailWire(desk, book, waiting, refusals))
     ledger = Ledger(budget_of_study(manifest), protected(manifest), manifest.schema.observed)
     for name in manifest.schema.observed:
         ledger.note(f"domain of column {name!r} was observed in data", "every party accepted it by its signature")
@@ -113,7 +129,7 @@ def curate(
     try:
         model = run(recipe, federation(manifest.schema, ledger, rounds), manifest.schema, ledger, progress)
     except SfumatoError as problem:
-        if not isinstance(problem, ProtocolError) or desk.received[Refusal.kind]:
+        if isinstance(problem, StudyEnded) or not isinstance(problem, ProtocolError | FileError):
             rounds.end(str(problem))
             book.note("ended", reason=str(problem))
         raise
@@ -179,11 +195,11 @@ def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting) -> Statem
             except StopIteration as stop:
                 book.note("finished", reason=stop.value)
                 if stop.value:
-                    raise ProtocolError(f"the curator ended the study: {one_line(stop.value, REASON)}") from None
+                    raise StudyEnded(f"the curator ended the study: {one_line(stop.value, REASON)}") from None
                 return book.statement()
             continue
         if silence >= waiting.patience:
-            raise ProtocolError(
+            raise TryAgain(
                 f"nothing has come from the curator for {silence:.0f} seconds; start again when it is back: nothing is "
                 "lost, and nothing is spent twice"
             )
