@@ -3,6 +3,7 @@
 import json
 import threading
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ from typer.testing import CliRunner
 
 from sfumato.cli import app
 from sfumato.parties.audit import verify_log
+from sfumato.parties.book import Book
+from sfumato.parties.consortium import signed_manifest
 from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
-from sfumato.parties.manifest import signed_manifest
 from sfumato.parties.study import Waiting, attend, curate, open_book, seat_of
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
@@ -64,7 +66,16 @@ class Study:
         return open_book(self.folder / f"{name}-work", self.manifest, name, self.signer(name), epsilon)
 
     def seat(self, name, book, approve=lambda summary: True):
-        return seat_of(self.manifest, name, self.signer(name), self.folder / f"{name}.csv", self.schema, book, approve)
+        table = self.folder / f"{name}.csv"
+        if isinstance(book, Book):
+            return seat_of(self.manifest, name, self.signer(name), table, self.schema, book, approve)
+        passing = open_book(self.folder / f"{name}-passing", self.manifest, name, self.signer(name), "100000")
+        try:
+            return replace(
+                seat_of(self.manifest, name, self.signer(name), table, self.schema, passing, approve), store=book
+            )
+        finally:
+            passing.close()
 
     def attend(self, name, mailbox, **options):
         book = self.book(name)

@@ -13,15 +13,9 @@ from helpers_hostile import changes
 from sfumato.errors import BudgetError, MethodError, ProtocolError, SchemaError, SfumatoError
 from sfumato.parties.audit import AuditLog, verify_log
 from sfumato.parties.certificates import TlsFiles, write_certificates
+from sfumato.parties.consortium import add_signature, read_manifest, signature_problems, signed_manifest, write_manifest
 from sfumato.parties.identity import Signer, verified
-from sfumato.parties.manifest import (
-    Manifest,
-    add_signature,
-    read_manifest,
-    signature_problems,
-    signed_manifest,
-    write_manifest,
-)
+from sfumato.parties.manifest import Manifest
 
 SCHEMA = {"name": "clinic", "columns": [{"name": "smoker", "type": "boolean"}, {"name": "ill", "type": "boolean"}]}
 
@@ -55,6 +49,11 @@ CHANGES = {
     "missing": 1,
     "parties": None,
     "curator": None,
+    "max_parties_per_person": 2,
+    "most_rows": 99_999_999,
+    "purpose": "to plan beds",
+    "contact": "study@clinic.example",
+    "valid_until": "2100-01-01",
     "code": "0.0.1",
 }
 

@@ -12,16 +12,10 @@ from rich.table import Table
 from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.errors import ProtocolError
 from sfumato.parties.certificates import DAYS, write_certificates
+from sfumato.parties.consortium import add_signature, check_consent, read_manifest, signature_problems, write_manifest
 from sfumato.parties.identity import Signer, check_public
 from sfumato.parties.letters import CURATOR
-from sfumato.parties.manifest import (
-    Manifest,
-    add_signature,
-    check_consent,
-    read_manifest,
-    signature_problems,
-    write_manifest,
-)
+from sfumato.parties.manifest import Manifest
 from sfumato.parties.study import protected
 from sfumato.schema.schema import Schema
 

@@ -28,10 +28,11 @@ from sfumato.errors import ProtocolError
 from sfumato.files import check_new
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
+from sfumato.parties.consortium import signed_manifest
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
-from sfumato.parties.manifest import Manifest, signed_manifest
+from sfumato.parties.manifest import Manifest
 from sfumato.parties.study import Traffic, Waiting, open_book, traffic
 from sfumato.parties.study import curate as run_study
 

@@ -18,10 +18,11 @@ from sfumato.exact import exact_number, printed_up
 from sfumato.parties.audit import verify_log
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
+from sfumato.parties.consortium import signed_manifest
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.identity import Signer
 from sfumato.parties.mailbox import Mailbox
-from sfumato.parties.manifest import Manifest, signed_manifest
+from sfumato.parties.manifest import Manifest
 from sfumato.parties.seat import Approve, Summary
 from sfumato.parties.study import Waiting, attend, open_book, seat_of
 from sfumato.privacy.ledger import Statement

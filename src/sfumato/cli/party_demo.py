@@ -18,9 +18,10 @@ from sfumato import tables
 from sfumato.cli.party import check_installed
 from sfumato.errors import ProtocolError
 from sfumato.parties.certificates import write_certificates
+from sfumato.parties.consortium import add_signature, write_manifest
 from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
-from sfumato.parties.manifest import Manifest, add_signature, write_manifest
+from sfumato.parties.manifest import Manifest
 from sfumato.recipes import RECIPES
 from sfumato.schema.schema import Schema
 

@@ -15,11 +15,12 @@ from sfumato.data.coding import Coding, Step
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.selection import Family
-from sfumato.errors import DataError, MethodError, ProtocolError
+from sfumato.errors import MethodError, ProtocolError
 from sfumato.parties.curator import Chair, Incoming, Opened, Plan, run_round
 from sfumato.parties.letters import CURATOR, LARGE, REASON, ROUNDS
 from sfumato.parties.messages import Done, End, Message
 from sfumato.parties.questions import Question, coding_text
+from sfumato.parties.totals import Totals
 from sfumato.pipeline import Recipe
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import (
@@ -42,10 +43,6 @@ OFFERS = frozenset({DEPENDENCE})
 
 MOST_CELLS = LARGE // 8
 """Cells that one message can hold."""
-
-
-MOST_ROWS = 1 << 36
-"""Rows of the union in one cell, at most: more were never counted by anybody, but sent by somebody."""
 
 
 class Wire(Protocol):
@@ -71,6 +68,7 @@ class Rounds:
         self.members = chair.members
         self._chair = chair
         self._wire = wire
+        self.totals = Totals(chair.members.most_rows)
         self._numbers: Iterator[int] = count()
         self._last = 0
 
@@ -153,13 +151,8 @@ class Federation:
         cells = [domain.cells() for domain in domains]
         opened = self._rounds.play(self._ledger.stage, coding_text(self.coding), tuple(questions), sum(cells))
         wider = len(opened.names) / self._rounds.members.honest
-        widest = sqrt(wider * max(question.noise.variance for question in questions))
-        if int(opened.total.max()) - MOST_ROWS > 100 * widest or int(opened.total.min()) + MOST_ROWS < -100 * widest:
-            raise DataError(
-                f"the sum of a round has a count beyond {MOST_ROWS:,}, which no table has: a party has sent wrong "
-                "numbers, or runs another version; the study ends here, and what was spent is spent"
-            )
         tables = np.split(opened.total, np.cumsum(cells)[:-1])
+        self._rounds.totals.check(opened.names, tables, [question.noise.variance * wider for question in questions])
         for domain, table, question, number in zip(domains, tables, questions, numbers, strict=True):
             noisy = Marginal(domain, table.reshape(domain.shape))
             yield Measurement(noisy, question.noise.variance * wider, self.coding, number)

@@ -27,6 +27,9 @@ REASON = 2000
 STAGES = ("encode", "learn")
 """The stages of a method that ask for tables; a party answers no other, because its operator is shown the name."""
 
+MOST_ROWS = 100_000_000
+"""The upper limit of the rows of all parties unless another is given."""
+
 ROUNDS = ATTEMPTS = 64
 """Rounds of a study and attempts at one, at most. With LARGE they bound the cells of all vectors that a party sends."""
 
@@ -57,6 +60,11 @@ class Members(Protocol):
     @property
     def colluding(self) -> int:
         """How many parties (t) may put together what they know."""
+        ...
+
+    @property
+    def most_rows(self) -> int:
+        """A public upper limit of the rows of all parties together."""
         ...
 
     @property

@@ -15,7 +15,7 @@ from sfumato.job import Job, recipe_of
 from sfumato.parties.curator import Chair, Incoming
 from sfumato.parties.federation import Federation, Rounds, check_method
 from sfumato.parties.identity import Signer
-from sfumato.parties.letters import CURATOR
+from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.mailbox import Desk, Mailbox, MemoryMailbox
 from sfumato.parties.messages import Message
 from sfumato.parties.party import take_part
@@ -45,6 +45,7 @@ class Company:
     colluding: int = 1
     missing: int = 0
     study: str = "local"
+    most_rows: int = MOST_ROWS
 
     def __post_init__(self) -> None:
         if self.colluding < min(1, len(self.names) - 1) or self.missing < 0 or self.honest < 1:
@@ -169,10 +170,17 @@ def run(
     return Outcome(model, ledger.statement(), {one.seat.name: one.seat.statement() for one in players}, sent)
 
 
-def federation(schema: Schema, ledger: Ledger, rounds: Rounds) -> Federation:
-    """The holder of a study: rows in attributes of the schema. The ledger is opened with its first notes."""
+def federation(schema: Schema, ledger: Ledger, rounds: Rounds, per_person: int = 1) -> Federation:
+    """The holder of a study: rows in attributes of the schema. The ledger is opened with its first notes.
+
+    Args:
+        schema: the public schema.
+        ledger: what the curator counts as spent.
+        rounds: the way to the parties.
+        per_person: at how many parties one person may have rows.
+    """
     note_schema(ledger, schema)
-    return Federation(Coding(Attributes(schema).domain), Neighbours.of(schema), ledger, rounds)
+    return Federation(Coding(Attributes(schema).domain), Neighbours.of(schema, per_person), ledger, rounds)
 
 
 def fit(

@@ -1,8 +1,4 @@
-"""The manifest: what a study is, who takes part, and what it may cost. Every party signs it before it sends anything.
-
-A consortium is a folder: `consortium.json` holds the manifest, `signatures/NAME.json` one signature each, so that
-members can sign copies on their own machines and the signatures are put together by copying files.
-"""
+"""The manifest: what a study is, who takes part, and what it may cost. Every party signs it before it sends."""
 
 from __future__ import annotations
 
@@ -11,28 +7,34 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import date
 from functools import cached_property
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-from sfumato.errors import ProtocolError, SchemaError
-from sfumato.job import Job, check_observed, recipe_of
+from sfumato.errors import ProtocolError
+from sfumato.job import Job, recipe_of
 from sfumato.parties.federation import check_method
 from sfumato.parties.identity import Signer, check_public, verified
-from sfumato.parties.letters import CURATOR
+from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.questions import UNREADABLE
 from sfumato.parties.recovery import check_recovery
 from sfumato.privacy.budget import Budget, budget_of
 from sfumato.schema.schema import Schema
 from sfumato.text import one_line
 
-FORMAT = 2
+FORMAT = 3
 LONGEST = 1 << 24
 """Most bytes of a file of a consortium."""
 
 NAME = 100
 """Most characters of the name of a study."""
+
+LINE = 300
+"""Most characters of its purpose and its contact."""
+
+MOST_ROWS_EVER = 1 << 36
+"""The limit of the upper limit of rows."""
 
 MOST_PARTIES = 1000
 """What a party says about all others must fit into one message."""
@@ -55,6 +57,11 @@ class Manifest:
         missing: how many parties (q) may stay away.
         parties: their names and public keys, in order.
         curator: the public key of the curator.
+        max_parties_per_person: at how many parties one person may have rows; noise is made for that.
+        most_rows: a public upper limit of the rows of all parties together; a sum beyond it is nobody's count.
+        purpose: what the study is for, in one line.
+        contact: whom to ask, in one line.
+        valid_until: the last day on which the study may be run, as YYYY-MM-DD; empty if there is none.
         code: the version of Sfumato that all of them run.
     """
 
@@ -67,6 +74,11 @@ class Manifest:
     missing: int
     parties: tuple[tuple[str, str], ...]
     curator: str
+    max_parties_per_person: int = 1
+    most_rows: int = MOST_ROWS
+    purpose: str = ""
+    contact: str = ""
+    valid_until: str = ""
     code: str = version("sfumato")
 
     def __post_init__(self) -> None:
@@ -79,6 +91,13 @@ class Manifest:
                 )
         if len(set(names)) < len(names) or len(set(self.keys.values())) <= len(names):
             raise ProtocolError("two members of the consortium have one name or one key; each needs its own")
+        if not 1 <= self.max_parties_per_person <= len(names):
+            raise ProtocolError(
+                f"a person may be at {self.max_parties_per_person} parties; give a number from 1 to {len(names)}, the "
+                "number of parties"
+            )
+        if not 1 <= self.most_rows <= MOST_ROWS_EVER:
+            raise ProtocolError(f"at most {self.most_rows} rows were declared; give 1 to {MOST_ROWS_EVER:,}")
         if self.colluding < 1:
             # A party knows its own share of the noise, and so is one colluding party by itself.
             raise ProtocolError(f"{self.colluding} colluding parties were given; 1 is the least that protects anybody")
@@ -96,14 +115,28 @@ class Manifest:
     def _check_types(self) -> None:
         """Refuse fields of other types, and a name that is more than a name: strangers write manifests too."""
         texts = [self.name, self.schema_text, self.method, self.epsilon, self.curator, self.code]
+        texts += [self.purpose, self.contact, self.valid_until]
         texts += [text for party in self.parties for text in party] + ([] if self.delta is None else [self.delta])
-        if not all(type(text) is str for text in texts) or {type(self.colluding), type(self.missing)} != {int}:
+        numbers = (self.colluding, self.missing, self.max_parties_per_person, self.most_rows)
+        if not all(type(text) is str for text in texts) or {type(number) for number in numbers} != {int}:
             raise ProtocolError("the manifest cannot be read: a field is not a text, or not a number")
         if len(self.name) > NAME or self.name != one_line(self.name):
             raise ProtocolError(
                 f"the study is named '{one_line(self.name, NAME)}'; give a name of one line and {NAME} characters at "
                 "most, in which all can be seen"
             )
+        for field, text in (("purpose", self.purpose), ("contact", self.contact)):
+            if len(text) > LINE or text != one_line(text):
+                raise ProtocolError(
+                    f"the {field} is '{one_line(text, 80)}'; give one line of {LINE} characters at most"
+                )
+        if self.valid_until:
+            try:
+                date.fromisoformat(self.valid_until)
+            except ValueError:
+                raise ProtocolError(
+                    f"valid_until is {one_line(self.valid_until, 40)!r}; give a day, YYYY-MM-DD"
+                ) from None
 
     @property
     def job(self) -> Job:
@@ -202,94 +235,3 @@ class Manifest:
             if key == signer.public:
                 return name
         raise ProtocolError(f"the key {signer.public[:16]}… is not in the manifest; members are {', '.join(self.keys)}")
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write a new consortium folder."""
-    if (folder / "consortium.json").exists():
-        raise ProtocolError(f"{str(folder)!r} has a consortium already; give another folder, or move it away")
-    (folder / "signatures").mkdir(parents=True, exist_ok=True)
-    text = json.dumps(manifest.to_dict(), indent=1, ensure_ascii=False) + "\n"
-    (folder / "consortium.json").write_text(text, encoding="utf-8")
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a consortium folder; signatures are looked at by `check_signatures`."""
-    try:
-        record = _read_json(folder / "consortium.json")
-    except (OSError, *UNREADABLE):
-        raise ProtocolError(
-            f"{str(folder / 'consortium.json')!r} is missing or is not JSON; make it with: sfumato consortium init"
-        ) from None
-    if not isinstance(record, dict):
-        raise ProtocolError("the manifest cannot be read; give the folder that consortium init wrote")
-    return Manifest.from_dict(record)
-
-
-def check_consent(schema: Schema, agreed: bool) -> None:
-    """Refuse domains that were observed in data, unless the schema says who accepted them and a signer agrees."""
-    check_observed(schema)
-    if schema.observed and not agreed:
-        raise SchemaError(
-            f"the domain of {', '.join(schema.observed)} was observed in the data, which can reveal persons; if you "
-            "agree that it may be public, as the schema says, give --accept-observed-domain"
-        )
-
-
-def add_signature(folder: Path, signer: Signer, *, accept_observed_domain: bool = False) -> str:
-    """Sign the manifest of a folder and return the member's name.
-
-    Domains that were observed in data can reveal persons, and no noise covers them. Whoever signs for all must say that
-    they may be public.
-    """
-    manifest = read_manifest(folder)
-    name = manifest.member(signer)
-    check_consent(manifest.schema, accept_observed_domain)
-    record = {"member": name, "manifest_sha256": manifest.digest, "signature": manifest.sign(signer).hex()}
-    (folder / "signatures").mkdir(exist_ok=True)
-    (folder / "signatures" / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    return name
-
-
-def signature_problems(folder: Path, manifest: Manifest) -> dict[str, str]:
-    """What is wrong with each member's signature; members whose signature is right are left out."""
-    problems: dict[str, str] = {}
-    for name in manifest.keys:
-        try:
-            record = _read_json(folder / "signatures" / f"{name}.json")
-            signature = bytes.fromhex(record["signature"])
-        except FileNotFoundError:
-            problems[name] = "has not signed"
-        except (OSError, *UNREADABLE):
-            problems[name] = "has a signature file that cannot be read"
-        else:
-            if not manifest.signed_by(name, signature):
-                problems[name] = "signed something else"
-    return problems
-
-
-def _read_json(path: Path) -> Any:
-    """The content of a file, of which no more is read than a file of a consortium may have."""
-    with path.open("rb") as file:
-        content = file.read(LONGEST + 1)
-    if len(content) > LONGEST:
-        raise ValueError
-    return json.loads(content)
-
-
-def signed_manifest(folder: Path) -> Manifest:
-    """The manifest of a folder, which every member has signed as it is; anything else is refused."""
-    manifest = read_manifest(folder)
-    problems = signature_problems(folder, manifest)
-    if problems:
-        found = "; ".join(f"{name} {problem}" for name, problem in problems.items())
-        raise ProtocolError(
-            f"the manifest is not signed by everybody: {found}. Nothing is sent before each member has run: "
-            "sfumato consortium sign"
-        )
-    if manifest.code != version("sfumato"):
-        raise ProtocolError(
-            f"the manifest is for Sfumato {manifest.code}, and this is {version('sfumato')}; install that version, or "
-            "agree on a new manifest"
-        )
-    return manifest

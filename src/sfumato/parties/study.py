@@ -16,6 +16,7 @@ from sfumato.parties.book import Book
 from sfumato.parties.curator import Chair, Incoming
 from sfumato.parties.envelopes import open_
 from sfumato.parties.federation import Rounds
+from sfumato.parties.fingerprint import Fingerprint
 from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR, LARGE, REASON
 from sfumato.parties.local import federation, study_budget
@@ -98,9 +99,11 @@ def protected(manifest: Manifest) -> str:
     """Whom a study protects, and from whom, in words for its ledgers."""
     others = "one party" if manifest.colluding == 1 else f"{manifest.colluding} parties"
     *first, last = manifest.names
+    neighbours = Neighbours.of(manifest.schema, manifest.max_parties_per_person)
+    one_place = "" if manifest.max_parties_per_person > 1 else " (if no person has rows at two of them)"
     return (
-        f"{Neighbours.of(manifest.schema)}, at each of {', '.join(first)} and {last}, even from the curator and any "
-        f"{others} acting together"
+        f"{neighbours}, at each of {', '.join(first)} and {last}{one_place}, even from the curator and any {others} "
+        "acting together"
     )
 
 
@@ -127,7 +130,13 @@ def curate(
         ledger.note(f"domain of column {name!r} was observed in data", "every party accepted it by its signature")
     book.note("started", manifest_sha256=manifest.digest)
     try:
-        model = run(recipe, federation(manifest.schema, ledger, rounds), manifest.schema, ledger, progress)
+        model = run(
+            recipe,
+            federation(manifest.schema, ledger, rounds, manifest.max_parties_per_person),
+            manifest.schema,
+            ledger,
+            progress,
+        )
     except SfumatoError as problem:
         if isinstance(problem, StudyEnded) or not isinstance(problem, ProtocolError | FileError):
             rounds.end(str(problem))
@@ -146,7 +155,16 @@ def seat_of(
     """A party's seat in a study: its rows behind a holder, its book and its operator."""
     if schema != manifest.schema:
         raise ProtocolError("the schema is not the one in the manifest; give that one, or agree on a new manifest")
-    holder = open_party(data, schema)
+    key = bytes.fromhex(book.identity)
+    fingerprint = Fingerprint(key)
+    holder = open_party(data, schema, parties=manifest.max_parties_per_person, seen=fingerprint.add)
+    known = book.fact("table")
+    if known not in (None, fingerprint.text):
+        raise ProtocolError(
+            "the table is not the one that this study began with: rows were changed, added, removed or put in another "
+            "order; give the table as it was"
+        )
+    book.require({"table": fingerprint.text})
     return Seat(name, manifest, signer, holder, budget_of_study(manifest), book, approve, schema.observed)
 
 

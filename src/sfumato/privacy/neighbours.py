@@ -17,17 +17,20 @@ class Neighbours:
     """Which two tables must look alike: at most `rows` rows more or less, or exchanged for others.
 
     `persons` says that an identifier tells which rows are one person's, and that no person has more. Without one, it is
-    only an assumption that these rows are all that a person has.
+    only an assumption that these rows are all that a person has. Where rows are with many parties, no identifier tells
+    who is at several of them; `parties` says at how many a person may be, with so many rows in all.
     """
 
     rows: int = 1
     replace: bool = False
     persons: bool = False
+    parties: int = 1
 
     @classmethod
-    def of(cls, schema: Schema) -> Neighbours:
-        """The relation that a schema declares."""
-        return cls(schema.unit.rows, schema.neighbours == "replace-one", schema.unit.column is not None)
+    def of(cls, schema: Schema, parties: int = 1) -> Neighbours:
+        """The relation that a schema declares, for persons who may be at this many parties."""
+        rows = schema.unit.rows * parties
+        return cls(rows, schema.neighbours == "replace-one", schema.unit.column is not None, parties)
 
     @property
     def changes(self) -> int:
@@ -59,5 +62,8 @@ class Neighbours:
             who = "one person's row" if self.rows == 1 else f"all rows of one person (at most {self.rows})"
         else:
             who = "one row" if self.rows == 1 else f"any {self.rows} rows"
+        if self.parties > 1:
+            each = self.rows // self.parties
+            who = f"all rows of one person (at most {each} at each of at most {self.parties} parties)"
         others = "any other" if self.rows == 1 else "any others"
         return f"{who}, {f'replaced by {others}' if self.replace else 'added or removed'}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from sfumato import tables
@@ -28,17 +28,37 @@ def open_local(
     return LocalHolder(open_engine(data, schema, entropy, engine), Neighbours.of(schema), ledger, entropy)
 
 
-def open_party(data: Any, schema: Schema, entropy: Entropy | None = None) -> PartyHolder:
-    """The holder of one party of many. Refuses a table that does not fit."""
+def open_party(
+    data: Any,
+    schema: Schema,
+    entropy: Entropy | None = None,
+    parties: int = 1,
+    seen: Callable[[Rows], None] = lambda rows: None,
+) -> PartyHolder:
+    """The holder of one party of many. Refuses a table that does not fit.
+
+    Args:
+        data: its table.
+        schema: the public schema.
+        entropy: for tests.
+        parties: at how many parties a person may be.
+        seen: called with each batch of coded rows, before any are left out.
+    """
     entropy = entropy or SystemEntropy()
-    return PartyHolder(open_engine(data, schema, entropy), Neighbours.of(schema), entropy)
+    return PartyHolder(open_engine(data, schema, entropy, seen=seen), Neighbours.of(schema, parties), entropy)
 
 
-def open_engine(data: Any, schema: Schema, entropy: Entropy, engine: str = "auto") -> Engine:
+def open_engine(
+    data: Any,
+    schema: Schema,
+    entropy: Entropy,
+    engine: str = "auto",
+    seen: Callable[[Rows], None] = lambda rows: None,
+) -> Engine:
     """An engine for the rows of a table, of which each person keeps at most as many as the schema says."""
     intake = Intake(schema)
     try:
-        coded = _Counted(_coded(data, schema, intake))
+        coded = _Counted(_coded(data, schema, intake, seen))
         opened = open_rows(engine, intake.domain, coded, schema.unit, entropy.words)
         check_lists(schema, coded.rows)
         return opened
@@ -53,9 +73,11 @@ def open_engine(data: Any, schema: Schema, entropy: Entropy, engine: str = "auto
     raise refusal
 
 
-def _coded(data: Any, schema: Schema, intake: Intake) -> Iterator[Rows]:
+def _coded(data: Any, schema: Schema, intake: Intake, seen: Callable[[Rows], None]) -> Iterator[Rows]:
     for batch in tables.batches(data, schema):
-        yield intake.encode(batch)
+        rows = intake.encode(batch)
+        seen(rows)
+        yield rows
 
 
 class _Counted:
