@@ -18,6 +18,7 @@ from sfumato.cli.consortium import check as check_consortium
 from sfumato.cli.curate import curate
 from sfumato.cli.demo import demo
 from sfumato.cli.evaluate import evaluate
+from sfumato.cli.exchange import export, import_
 from sfumato.cli.ledger import ledger
 from sfumato.cli.methods import methods
 from sfumato.cli.party import audit, serve
@@ -58,6 +59,8 @@ app.command()(demo)
 schema_app.command()(check)
 schema_app.command()(draft)
 schema_app.command()(edit)
+schema_app.command("import")(import_)
+schema_app.command("export")(export)
 app.add_typer(schema_app, name="schema")
 for name, step in (
     ("open", book.open_account),

@@ -1,0 +1,111 @@
+"""Schemas of other tools: what comes over, what is listed as lost, and that nothing comes over as confirmed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sfumato.errors import SchemaError
+from sfumato.schema.exchange import EXPORTS, IMPORTS, export_schema, import_schema
+from sfumato.schema.schema import Schema
+
+FILES = Path(__file__).parent / "files"
+
+VISITS = Schema.parse(
+    {
+        "name": "visits",
+        "columns": [
+            {"name": "sex", "type": "categorical", "categories": ["f", "m"]},
+            {"name": "grade", "type": "categorical", "categories": ["low", "o'hara", "high"], "ordered": True},
+            {"name": "smokes", "type": "boolean", "nullable": True},
+            {"name": "age", "type": "integer", "min": 0, "max": 120, "bins": 12, "outside": "clip"},
+            {"name": "weight", "type": "number", "min": 0.0, "max": 250.5, "decimals": 1, "nullable": True},
+            {"name": "born", "type": "date", "min": "1900-01-01", "max": "2024-12-31", "granularity": "year"},
+        ],
+        "rules": [{"if": {"age": {"max": 15}}, "then": {"grade": ["low"]}}],
+    }
+)
+
+
+@pytest.mark.parametrize("form", sorted(set(IMPORTS) & set(EXPORTS)))
+def test_what_is_exported_comes_back_or_is_listed_as_lost(form, tmp_path):
+    exported = export_schema(VISITS, form)
+    file = tmp_path / "visits.schema"
+    file.write_text(exported.text, encoding="utf-8")
+    carried = import_schema(file, form)
+    back = {column["name"]: column for column in carried.keys["columns"]}
+    for column in VISITS.to_dict()["columns"]:
+        if column["name"] not in back:
+            assert any(repr(column["name"]) in sentence for sentence in exported.lost), column["name"]
+            continue
+        found = back[column["name"]]
+        for key in ("categories", "min", "max"):
+            if key in column and found["type"] == column["type"] and form != "domain-json":
+                assert str(found[key]).startswith(str(column[key])), (column["name"], key)
+    for key in ("rules", "bins", "granularity"):
+        assert any(repr(key) in sentence for sentence in exported.lost) or form in ("frictionless", "domain-json")
+
+
+def test_a_frictionless_schema_comes_back_whole(tmp_path):
+    file = tmp_path / "visits.json"
+    file.write_text(export_schema(VISITS, "frictionless").text)
+    keys = import_schema(file, "frictionless").keys
+    for column in keys["columns"]:
+        assert column.pop("domain_from").startswith("observed")
+    assert Schema.parse(keys) == VISITS
+
+
+@pytest.mark.parametrize("form", sorted(IMPORTS))
+def test_imported_domains_are_unconfirmed(form):
+    file = next(FILES.glob(f"{form}.*"))
+    carried = import_schema(file, form)
+    assert carried.keys["columns"]
+    assert all(column["domain_from"] == f"observed, imported from {file.name}" for column in carried.keys["columns"])
+    if not carried.open:
+        assert Schema.parse(carried.keys).observed == tuple(column["name"] for column in carried.keys["columns"])
+
+
+def test_sql_checks_become_domains_and_others_are_listed():
+    carried = import_schema(FILES / "sql.sql", "sql")
+    columns = {column["name"]: column for column in carried.keys["columns"]}
+    assert carried.keys["name"] == "visits"
+    assert "patient id" not in columns
+    assert columns["sex"]["categories"] == ["f", "m", "o'x"]
+    assert columns["mood"]["categories"] == ["sad", "ok", "happy"]
+    assert (columns["age"]["min"], columns["age"]["max"]) == (0, 120)
+    assert columns["price"]["decimals"] == 2
+    assert columns["seen"]["nullable"]
+    assert any("seen" in sentence and "left" in sentence for sentence in carried.lost)
+    assert any("'price'" in sentence for sentence in carried.open)
+
+
+def test_files_of_sdv_without_domains_ask_for_them(tmp_path):
+    file = tmp_path / "m.json"
+    columns = {"age": {"sdtype": "numerical"}, "sex": {"sdtype": "categorical"}, "mail": {"sdtype": "email"}}
+    columns["id"] = {"sdtype": "id"}
+    file.write_text(json.dumps({"columns": columns, "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "primary_key": "id"}))
+    carried = import_schema(file, "sdv")
+    assert [column["name"] for column in carried.keys["columns"]] == ["age", "sex", "mail"]
+    assert len(carried.open) == 3
+    assert any("'mail'" in sentence for sentence in carried.lost)
+    assert any("'id'" in sentence for sentence in carried.lost)
+
+
+@pytest.mark.parametrize("form", sorted(IMPORTS))
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"columns": -3}', b"\xff\xfe\x00", b"create table", b"a: [", b"null"]
+)
+def test_files_that_are_none_are_refused(form, content, tmp_path):
+    file = tmp_path / "x"
+    file.write_bytes(content)
+    with pytest.raises(SchemaError):
+        import_schema(file, form)
+
+
+def test_unknown_tools_and_missing_files_are_refused(tmp_path):
+    with pytest.raises(SchemaError, match="give one of sdv"):
+        import_schema(tmp_path / "x", "excel")
+    with pytest.raises(SchemaError, match="cannot be read"):
+        import_schema(tmp_path / "x", "sdv")
+    with pytest.raises(SchemaError, match="give one of sdv"):
+        export_schema(VISITS, "excel")
