@@ -11,6 +11,7 @@ import pyarrow as pa
 import typer
 
 from sfumato.cli import book
+from sfumato.cli.app import app as app_command
 from sfumato.cli.bench import ANY_OPTIONS, bench
 from sfumato.cli.card import card
 from sfumato.cli.consortium import certificates, init, key, sign
@@ -55,6 +56,7 @@ app.command()(evaluate)
 app.command()(card)
 app.command(context_settings=ANY_OPTIONS, add_help_option=False)(bench)
 app.command()(methods)
+app.command("app")(app_command)
 app.command()(demo)
 schema_app.command()(check)
 schema_app.command()(draft)

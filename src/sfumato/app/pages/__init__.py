@@ -1,0 +1,1 @@
+"""One module for each page: reads a form or an address, calls the library, and renders."""
