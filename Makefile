@@ -10,7 +10,7 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
-.PHONY: demo test test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
+.PHONY: demo test test-browser test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release
@@ -18,6 +18,12 @@ demo: .venv/installed
 
 test: lint
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# The web page in a real Chromium, which is installed from the system's packages where there is none.
+test-browser: .venv/tools
+	$(BIN)/python -m pip install --quiet --group browser
+	command -v chromium chromium-browser google-chrome > /dev/null || (apt-get update -qq && apt-get install -y -qq chromium > /dev/null)
+	SFUMATO_BROWSER=1 $(BIN)/python -m pytest tests/browser
 
 # The suite again and again, with other examples and on a busy machine; stops at the first failure and keeps its output.
 test-stability: .venv/tools

@@ -1,0 +1,101 @@
+"""From the first page to a release, in a real browser."""
+
+import csv
+import json
+
+import pytest
+from steps import begin_survey, pay, wait_for_end, whole_way
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without JavaScript"])
+def test_the_survey_becomes_a_release_that_answers(open_page, server, script):
+    page = open_page(java_script_enabled=script)
+    whole_way(page)
+    assert "epsilon = 1" in page.content()
+    page.get_by_label("sex", exact=True).check()
+    page.get_by_role("button", name="Ask").click()
+    assert page.get_by_role("region", name="Answer").get_by_role("row").count() >= 3
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Draw").click()
+    with open(download.value.path(), newline="") as file:
+        assert len(list(csv.DictReader(file))) == 1000
+    description = json.loads((server.folder / "releases" / "survey-1" / "release.json").read_text())
+    assert description["guarantee"] in page.content()
+
+
+def test_a_reload_and_a_second_tab_see_the_same_run(open_page):
+    page = open_page()
+    begin_survey(page)
+    pay(page, "survey-2")
+    other = page.context.new_page()
+    other.goto(page.url)
+    page.reload()
+    for one in (page, other):
+        wait_for_end(one)
+
+
+def test_a_run_goes_on_when_the_server_is_killed(open_page, server, browser, tmp_path):
+    from conftest import start_server
+
+    page = open_page()
+    begin_survey(page)
+    pay(page, "survey-3")
+    path = page.url.removeprefix(server.origin)
+    server.stop()
+    again = start_server(server.folder, tmp_path / "data")
+    try:
+        context = browser.new_context()
+        context.set_default_timeout(60_000)
+        page = context.new_page()
+        page.goto(again.address)
+        page.goto(again.origin + path)
+        wait_for_end(page)
+        context.close()
+    finally:
+        again.stop()
+
+
+def test_a_table_of_a_hundred_columns_with_hostile_names(open_page, tmp_path):
+    hostile = ['<img src=x onerror="document.title=1">', "{{ 7*7 }}", "naïve \u202e name", "a,b;c'd\""]
+    names = [*hostile, *(f"column {number}" for number in range(96))]
+    with (tmp_path / "data" / "<b>wide.csv").open("w", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(names)
+        lines.writerows([(row * place) % 3 for place in range(100)] for row in range(200))
+    page = open_page()
+    page.get_by_role("link", name="New release").first.click()
+    page.get_by_label("What do you call it?").fill("wide")
+    page.get_by_label("The file").select_option(label="data/<b>wide.csv")
+    page.get_by_text("One row: every person").click()
+    page.get_by_role("button", name="Draft the schema").click()
+    assert "100 columns" in page.content()
+    assert page.get_by_role("checkbox").count() == 100
+    assert page.title() == "Schema of wide · Sfumato"
+    assert page.locator("img").count() == 0
+    assert "{{ 7*7 }}" in page.locator("table").inner_text()
+    for box in page.get_by_role("checkbox").all():
+        box.check()
+    page.get_by_label("Your name").fill("A. Steward")
+    page.get_by_label("Why these values may be public").fill("made up for a test")
+    page.get_by_role("button", name="Sign for the observed domains").click()
+    assert page.locator("tr.observed").count() == 0
+    page.get_by_label("Find").fill("column 9")
+    page.get_by_role("button", name="Filter").click()
+    assert page.get_by_role("checkbox").count() == 7
+    pay(page, "wide-1")
+    wait_for_end(page)
+
+
+def test_what_a_draft_read_from_the_rows_is_on_no_page(open_page, tmp_path):
+    (tmp_path / "data" / "t.csv").write_text("city,age\nKleinfeld,31\nGrossstadt,97\n")
+    page = open_page()
+    page.get_by_role("link", name="New release").first.click()
+    page.get_by_label("The file").select_option(label="data/t.csv")
+    page.get_by_text("One row: every person").click()
+    page.get_by_role("button", name="Draft the schema").click()
+    seen = [page.content()]
+    for name in ("city", "age"):
+        page.get_by_role("link", name=name, exact=True).click()
+        seen.append(page.content())
+        page.go_back()
+    assert not any(value in text for text in seen for value in ("Kleinfeld", "Grossstadt", ">97<", '"97"'))
