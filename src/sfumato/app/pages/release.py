@@ -12,12 +12,12 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 
 from sfumato import tables
 from sfumato.app.guard import DOCUMENT_POLICY
+from sfumato.app.pages.schema import named
 from sfumato.app.rendering import command, explained, in_thread, read_form, render, text_of, work_of
 from sfumato.errors import DataError, FileError
 from sfumato.release import Release
 from sfumato.release.answers import answer
 from sfumato.report.card import card_of, card_report
-from sfumato.schema.schema import Schema
 
 MOST_CELLS = 400
 """Cells of an answer that a page shows; the fullest of more."""
@@ -38,7 +38,7 @@ async def show(request: Request) -> Response:
     """Files, guarantee, ledger, and what may be asked."""
     folder = folder_of(request)
     release = await in_thread(Release.load, folder)
-    columns = [value for value in request.query_params.getlist("column") if value]
+    columns = [named(release.schema.names, value) for value in request.query_params.getlist("column")]
     cells, more = (await in_thread(_cells, release, columns)) if columns else ([], 0)
     return render(
         request,
@@ -80,22 +80,19 @@ async def sample(request: Request) -> Response:
     rows = text_of(form, "rows")
     if not rows.isdecimal() or not 0 < int(rows[:9]) <= MOST_ROWS:
         raise DataError(f"{rows[:20]!r} rows were asked for; give a number from 1 to {MOST_ROWS:,}")
-    given = {text_of(form, "given_column"): text_of(form, "given_value")} if text_of(form, "given_column") else {}
-    content = await in_thread(_drawn, folder, int(rows), given)
+    release = await in_thread(Release.load, folder)
+    only = text_of(form, "given_column")
+    given = {named(release.schema.names, only): text_of(form, "given_value")} if only else {}
+    content = await in_thread(_drawn, release, int(rows), given)
     headers = {"Content-Disposition": f'attachment; filename="{folder.name}-{rows}-rows.csv"'}
     return Response(content, media_type="text/csv", headers=headers)
 
 
-def _drawn(folder: Path, rows: int, given: Mapping[str, str]) -> bytes:
-    release = Release.load(folder)
+def _drawn(release: Release, rows: int, given: Mapping[str, str]) -> bytes:
     table = release.sample_arrow(rows, None, given)
-    return _csv(table, release.schema)
-
-
-def _csv(table: Any, schema: Schema) -> bytes:
     with TemporaryDirectory() as place:
         path = Path(place) / "rows.csv"
-        tables.write(table, path, schema)
+        tables.write(table, path, release.schema)
         return path.read_bytes()
 
 

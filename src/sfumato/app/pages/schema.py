@@ -28,8 +28,9 @@ ORDERED = ("integer", "number", "date", "datetime")
 
 @dataclass(frozen=True)
 class Line:
-    """A column as the page shows it."""
+    """A column as the page shows it. Forms name it by its number: a name may hold what no page shows as it is."""
 
+    number: int
     name: str
     type: str
     domain: str
@@ -70,7 +71,8 @@ async def show(request: Request) -> Response:
 async def change_many(request: Request) -> Response:
     """One change to all ticked columns."""
     draft, form = draft_of(request), await read_form(request)
-    chosen = [value for value in form.getlist("column") if isinstance(value, str)]
+    names = draft.schema.names
+    chosen = [named(names, value) for value in form.getlist("column")]
     action = text_of(form, "action")
     if not chosen:
         raise SchemaError("no column is ticked; tick those that shall change")
@@ -85,7 +87,8 @@ async def change_many(request: Request) -> Response:
 @explained
 async def column(request: Request) -> Response:
     """The form of one column."""
-    draft, name = draft_of(request), request.query_params.get("name", "")
+    draft = draft_of(request)
+    name = named(draft.schema.names, request.query_params.get("column"))
     keys = _column_keys(draft.keys(), name)
     line = next(line for line in lines_of(draft) if line.name == name)
     return render(request, "column.html", draft=draft, line=line, fields=fields(keys, line.observed))
@@ -95,7 +98,7 @@ async def column(request: Request) -> Response:
 async def change_column(request: Request) -> Response:
     """Declare one column anew."""
     draft, form = draft_of(request), await read_form(request)
-    keys, name = draft.keys(), text_of(form, "name")
+    keys, name = draft.keys(), named(draft.schema.names, form.get("column"))
     before = _column_keys(keys, name)
     after = declared(before, form)
     keys["columns"] = [after if one["name"] == name else one for one in keys["columns"]]
@@ -123,6 +126,13 @@ async def take(request: Request) -> Response:
     return Response(draft.schema_file.read_bytes(), media_type="application/json", headers=headers)
 
 
+def named(names: Sequence[str], number: object) -> str:
+    """The column of a number in a form or address."""
+    if not isinstance(number, str) or not number.isdecimal() or int(number[:9]) >= len(names):
+        raise SchemaError("that column is not in the schema any more; go back and reload the page")
+    return names[int(number)]
+
+
 def lines_of(draft: Draft) -> list[Line]:
     """The columns of a draft as the page shows them."""
     schema = draft.schema
@@ -130,6 +140,7 @@ def lines_of(draft: Draft) -> list[Line]:
     keys = {one["name"]: one for one in draft.keys()["columns"]}
     return [
         Line(
+            number=number,
             name=name,
             type=keys[name]["type"],
             domain=_domain_words(keys[name], name in schema.observed, size),
@@ -139,7 +150,7 @@ def lines_of(draft: Draft) -> list[Line]:
             codes=size,
             advice=_advice(keys[name], size, name in schema.observed),
         )
-        for name, size in domain.items()
+        for number, (name, size) in enumerate(domain.items())
     ]
 
 
