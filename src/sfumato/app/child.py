@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 from sfumato import tables
 from sfumato.app.work import read_json
+from sfumato.book import Book
+from sfumato.book.book import Running
 from sfumato.errors import SfumatoError
 from sfumato.files import PRIVATE, write_new
-from sfumato.fitting import fit
+from sfumato.fitting import run_job
+from sfumato.job import Job, recipe_of
+from sfumato.planning.plan import plan
+from sfumato.privacy.budget import budget_of
+from sfumato.privacy.neighbours import Neighbours
 from sfumato.release import Release
+from sfumato.release.manifest import manifest_hash
 from sfumato.report.assessment import assess
 from sfumato.report.internal import internal_report
+from sfumato.report.plan_page import plan_page
 from sfumato.schema.schema import Schema
 
 Tell = Callable[[str], None]
@@ -33,7 +42,7 @@ def main(folder: Path) -> None:
     Thread(target=_show_life, args=(folder / "alive", ended), daemon=True).start()
     try:
         keys = read_json(folder / "run.json")
-        result = _KINDS[keys["kind"]](keys["name"], keys["arguments"], _teller(folder))
+        result = _KINDS[keys["kind"]](keys["name"], {**keys["arguments"], "folder": str(folder)}, _teller(folder))
         _tell(folder, {"end": "done", **result})
     except StopError:
         _tell(folder, {"end": "cancelled"})
@@ -48,18 +57,50 @@ def main(folder: Path) -> None:
 
 
 def _synthesize(name: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    release = fit(
-        Path(arguments["table"]),
+    schema, budget = Schema.load(arguments["schema"]), budget_of(arguments["epsilon"], arguments["delta"] or None)
+    job = Job(schema, recipe_of(arguments["method"]), budget)
+    with _paid(job, name, arguments) as payment:
+
+        def progress(stage: str) -> None:
+            tell(stage)
+            if payment is not None:
+                payment.progress(stage)
+
+        release = run_job(job, Path(arguments["table"]), progress)
+        tell("synthesize")
+        release.save(arguments["out"], book=None if payment is None else payment.receipt)
+        if payment is not None:
+            payment.finish(manifest_hash(Path(arguments["out"])))
+    return {"guarantee": release.ledger.sentence(), "rows": release.rows, "warnings": list(release.warnings)}
+
+
+@contextmanager
+def _paid(job: Job, title: str, arguments: dict[str, Any]) -> Iterator[Running | None]:
+    """Pay for a run from the book, if a population of it was named: reserved before a row is read."""
+    if not arguments["population"]:
+        yield None
+        return
+    proposal = int(arguments["proposal"]) if arguments["proposal"] else None
+    with closing(Book(Path(arguments["book"]))) as book:
+        unit = Neighbours.of(job.schema)
+        with book.paid(arguments["population"], title, job.opened, unit, job.recipe.name, proposal) as running:
+            yield running
+
+
+def _plan(name: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    found = plan(
         Path(arguments["schema"]),
-        epsilon=arguments["epsilon"],
+        rows_guess=int(arguments["rows_guess"]),
+        epsilon=arguments["epsilon"] or None,
         delta=arguments["delta"] or None,
         method=arguments["method"],
-        accept_observed_domain=arguments["accept_observed_domain"],
+        want=arguments["want"] or None,
+        curve=True,
         progress=tell,
     )
-    tell("synthesize")
-    release.save(arguments["out"])
-    return {"guarantee": release.ledger.sentence(), "rows": release.rows}
+    write_new({Path(arguments["folder"]) / "plan.html": plan_page(found)}, PRIVATE)
+    epsilon = found.epsilon if found.wish is None else found.wish.epsilon
+    return {"draft": arguments["draft"], "epsilon": epsilon, "supported": found.is_supported}
 
 
 def _evaluate(name: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any]:
@@ -75,6 +116,7 @@ def _evaluate(name: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any
 _KINDS: dict[str, Callable[[str, dict[str, Any], Tell], dict[str, Any]]] = {
     "synthesize": _synthesize,
     "evaluate": _evaluate,
+    "plan": _plan,
 }
 
 

@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from sfumato.app.guard import Guard, Keys
-from sfumato.app.pages import home, pay, release, report, run, schema, table
+from sfumato.app.pages import book, home, pay, release, report, run, schema, table
 from sfumato.app.rendering import render
 from sfumato.app.work import Work
 
@@ -33,18 +33,25 @@ def application(work: Work, keys: Keys, port: int) -> Starlette:
         Route(f"{draft}/import", schema.bring, methods=["POST"]),
         Route(f"{draft}/schema.json", schema.take),
         Route(f"{draft}/budget", pay.budget),
+        Route(f"{draft}/rehearse", pay.rehearse, methods=["POST"]),
         Route(f"{draft}/confirm", pay.confirm),
         Route(f"{draft}/pay", pay.pay, methods=["POST"]),
         Route(run_path, run.show),
         Route(f"{run_path}/events", run.events),
+        Route(f"{run_path}/plan", pay.plan),
         Route(f"{run_path}/cancel", run.cancel, methods=["POST"]),
         Route(released, release.show),
         Route(f"{released}/card", release.card),
+        Route(f"{released}/verify", release.verify),
         Route(f"{released}/sample", release.sample, methods=["POST"]),
         Route(f"{released}/file/{{file}}", release.file),
         Route("/internal/{name}", report.ask),
         Route("/internal/{name}", report.begin, methods=["POST"]),
         Route("/internal/{name}/report", report.show),
+        Route("/book", book.show),
+        Route("/book", book.open_account, methods=["POST"]),
+        Route("/book/propose", book.propose, methods=["POST"]),
+        Route("/book/approve", book.approve, methods=["POST"]),
         Mount("/static", StaticFiles(packages=[("sfumato.app", "static")])),
     ]
     handlers = {404: _not_found, 500: _fault}

@@ -1,9 +1,10 @@
 """The work folder: every state of the page as files that outlive the server.
 
-drafts/ID/draft.json     which table, and who is protected
+drafts/ID/draft.json     which table
 drafts/ID/schema.json    the schema as far as it is written; for the owner alone, since a draft has looked at rows
 runs/ID/                 see runs.py
 releases/NAME/           finished releases
+book.db                  the book, once a population was opened in it
 reports/NAME.html        internal reports; for the owner alone
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
@@ -70,6 +71,11 @@ class Work:
             raise DataError("that file is not below a folder that this page may read; put it there, or name its folder")
         return found
 
+    @property
+    def book(self) -> Path:
+        """The book, which may not exist yet."""
+        return self.folder / "book.db"
+
     def release(self, name: str) -> Path:
         """The folder of a release, which may not exist yet."""
         return self.folder / "releases" / file_name(name)
@@ -102,19 +108,17 @@ class Draft:
         id: its name in addresses.
         name: what a person calls it.
         table: the file.
-        accepted: for each column whose observed domain a person accepts, the person's name and reason.
     """
 
     work: Work
     id: str
     name: str
     table: str
-    accepted: dict[str, list[str]]
 
     @classmethod
     def new(cls, work: Work, name: str, table: Path, keys: dict[str, Any]) -> Draft:
         """Write a new draft."""
-        draft = cls(work, new_id(), name, str(table), {})
+        draft = cls(work, new_id(), name, str(table))
         draft.folder.mkdir(mode=0o700)
         draft.save()
         draft.write_schema(keys)
@@ -126,7 +130,7 @@ class Draft:
         if not ID.fullmatch(id):
             raise FileError("there is no such draft; go back to the first page")
         keys = read_json(work.folder / "drafts" / id / "draft.json")
-        return cls(work, id, str(keys["name"]), str(keys["table"]), dict(keys["accepted"]))
+        return cls(work, id, str(keys["name"]), str(keys["table"]))
 
     @property
     def folder(self) -> Path:
@@ -143,11 +147,6 @@ class Draft:
         """The schema as it is now."""
         return Schema.load(self.schema_file)
 
-    @property
-    def unsigned(self) -> list[str]:
-        """Columns whose observed domain nobody has accepted by name."""
-        return [name for name in self.schema.observed if name not in self.accepted]
-
     def keys(self) -> dict[str, Any]:
         """The keys of the schema, to be changed and written again."""
         return dict(read_json(self.schema_file))
@@ -159,18 +158,16 @@ class Draft:
 
     def save(self) -> None:
         """Write what is not the schema."""
-        keys = {"name": self.name, "table": self.table, "accepted": self.accepted}
-        write(self.folder / "draft.json", json_text(keys) + "\n", PRIVATE)
+        write(self.folder / "draft.json", json_text({"name": self.name, "table": self.table}) + "\n", PRIVATE)
 
-    def sign(self, columns: Sequence[str], person: str, reason: str) -> Draft:
-        """Note that a person accepts the observed domains of these columns."""
-        if not person.strip() or not reason.strip():
+    def sign(self, columns: Sequence[str], person: str, reason: str) -> None:
+        """Write into the schema that a person accepts the observed domains of these columns."""
+        if not person or not reason:
             raise DataError("an observed domain is accepted by a person, with a reason; give both")
-        known = set(self.schema.observed)
-        signed = {name: [person.strip(), reason.strip()] for name in columns if name in known}
-        draft = replace(self, accepted={**self.accepted, **signed})
-        draft.save()
-        return draft
+        schema = self.schema
+        wanted = [name for name in schema.unaccepted if name in columns]
+        if wanted:
+            self.write_schema(schema.accepting(wanted, person, reason).to_dict())
 
 
 def new_id() -> str:

@@ -16,8 +16,8 @@ from sfumato.app.pages.schema import named
 from sfumato.app.rendering import command, explained, in_thread, read_form, render, text_of, work_of
 from sfumato.errors import DataError, FileError
 from sfumato.release import Release
-from sfumato.release.answers import answer
 from sfumato.report.card import card_of, card_report
+from sfumato.verify.verify import verify as verify_release
 
 MOST_CELLS = 400
 """Cells of an answer that a page shows; the fullest of more."""
@@ -74,6 +74,16 @@ async def card(request: Request) -> Response:
 
 
 @explained
+async def verify(request: Request) -> Response:
+    """Everything that can be checked from the folder alone; rows are drawn again, which takes a moment."""
+    folder = folder_of(request)
+    verdict = await in_thread(verify_release, folder)
+    return render(
+        request, "verify.html", name=folder.name, verdict=verdict.to_dict(), command=command("verify", str(folder))
+    )
+
+
+@explained
 async def sample(request: Request) -> Response:
     """More rows, free of charge, as a CSV file."""
     folder, form = folder_of(request), await read_form(request)
@@ -98,11 +108,12 @@ def _drawn(release: Release, rows: int, given: Mapping[str, str]) -> bytes:
 
 def _cells(release: Release, columns: list[str]) -> tuple[list[dict[str, Any]], int]:
     """The cells of an answer with the length of their bars, fullest first where there are very many."""
-    table = answer(release.model, release.schema, columns)
-    names = table.column_names
+    table = release.marginal_arrow(*columns)
+    labels = zip(*(table.column(place).to_pylist() for place in range(len(columns))), strict=True)
+    figures = zip(*(table.column(len(columns) + place).to_pylist() for place in range(4)), strict=True)
     rows = [
-        dict(zip(("labels", "count", "error"), (row[:-2], row[-2], row[-1]), strict=True))
-        for row in zip(*(table.column(name).to_pylist() for name in names), strict=True)
+        {"labels": cell, "count": count, "low": low, "high": high}
+        for cell, (count, _, low, high) in zip(labels, figures, strict=True)
     ]
     left = max(0, len(rows) - MOST_CELLS)
     if left:

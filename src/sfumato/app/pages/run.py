@@ -36,7 +36,7 @@ async def show(request: Request) -> Response:
         state=run.state,
         stages=[(STAGES.get(stage, stage), stage == passed[-1]) for stage in passed],
         end=lines[-1] if lines and "end" in lines[-1] else {},
-        paying=run.kind == "synthesize",
+        kind=run.kind,
     )
 
 

@@ -102,7 +102,8 @@ async def change_column(request: Request) -> Response:
     before = _column_keys(keys, name)
     after = declared(before, form)
     keys["columns"] = [after if one["name"] == name else one for one in keys["columns"]]
-    draft.write_schema(keys)
+    declares = after.get("domain_from") == "declared"  # nobody needs to sign for it any more
+    draft.write_schema(_unsigned(keys, [name]) if declares else keys)
     return RedirectResponse(f"/draft/{draft.id}/schema", 303)
 
 
@@ -138,6 +139,7 @@ def lines_of(draft: Draft) -> list[Line]:
     schema = draft.schema
     domain = SchemaCodec(schema).domain
     keys = {one["name"]: one for one in draft.keys()["columns"]}
+    signed = {name: f"{one.by}, {one.reason}" for one in schema.accept_observed for name in one.columns}
     return [
         Line(
             number=number,
@@ -145,7 +147,7 @@ def lines_of(draft: Draft) -> list[Line]:
             type=keys[name]["type"],
             domain=_domain_words(keys[name], name in schema.observed, size),
             observed=name in schema.observed,
-            signed=", ".join(draft.accepted.get(name, [])),
+            signed=signed.get(name, ""),
             nullable=bool(keys[name].get("nullable")),
             codes=size,
             advice=_advice(keys[name], size, name in schema.observed),
@@ -158,7 +160,7 @@ def changed(keys: dict[str, Any], chosen: Sequence[str], action: str) -> dict[st
     """The keys of a schema with one change to the chosen columns."""
     if action == "ignore":
         kept = [one for one in keys["columns"] if one["name"] not in chosen]
-        return {**keys, "columns": kept, "ignore": [*keys.get("ignore", []), *chosen]}
+        return {**_unsigned(keys, chosen), "columns": kept, "ignore": [*keys.get("ignore", []), *chosen]}
     changes: dict[str, Mapping[str, Any]] = {
         "nullable": {"nullable": True},
         "clip": {"outside": "clip"},
@@ -213,7 +215,7 @@ def declared(before: Mapping[str, Any], form: FormData) -> dict[str, Any]:
     after |= {name: value for name, value in given.items() if value not in ("", [], None)}
     if any(given.get(name) not in ("", [], None) for name in ("categories", "true_values", "min", "max")):
         after["domain_from"] = "declared"  # a person wrote it down
-        after.pop("edges", None)
+        after = {key: value for key, value in after.items() if key not in ("edges", "values", "special", "cuts")}
     if form.get("nullable"):
         after |= {
             "nullable": True,
@@ -222,6 +224,15 @@ def declared(before: Mapping[str, Any], form: FormData) -> dict[str, Any]:
     else:
         after = {name: value for name, value in after.items() if name not in ("nullable", "null_values")}
     return {**after, **({"note": note} if (note := text_of(form, "note")) else {})}
+
+
+def _unsigned(keys: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The keys of a schema in which nobody has accepted the domains of these columns."""
+    left = [
+        {**one, "columns": [name for name in one["columns"] if name not in names]}
+        for one in keys.get("accept_observed", [])
+    ]
+    return {**keys, "accept_observed": [one for one in left if one["columns"]]}
 
 
 def _column_keys(keys: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -40,20 +40,26 @@ async def begin(request: Request) -> Response:
         return RedirectResponse(f"/draft/{draft.id}/schema", 303)
     unit = _unit(text_of(form, "unit"), text_of(form, "person"), text_of(form, "most"))
     path = work.table(text_of(form, "table"))
-    keys = await in_thread(_drafted, path, name or path.stem, unit.get("column"))
+    keys = await in_thread(_drafted, path, name or path.stem, unit)
     guess = text_of(form, "rows_guess")
-    keys |= {"unit": unit, **({"rows_guess": _whole(guess, "the guess")} if guess else {})}
+    keys |= {"rows_guess": _whole(guess, "the guess")} if guess else {}
     draft = Draft.new(work, name or path.stem, path, keys)
     return RedirectResponse(f"/draft/{draft.id}/schema", 303)
 
 
-def _drafted(path: Path, name: str, person: str | None) -> dict[str, Any]:
-    table = tables.read(path)
+def _drafted(path: Path, name: str, unit: dict[str, Any]) -> dict[str, Any]:
+    """A draft with the unit that a person named. What the draft itself took for persons' identifiers is left out."""
+    reading = tables.detect(path)
+    table = tables.read(path, reading=reading)
+    person = unit.get("column")
     if person is not None:
         if person not in table.column_names:
             raise DataError(f"the table has no column {person!r}; give the name of the column that tells persons apart")
         table = table.drop_columns([person])
-    return draft_schema(table, name).to_dict()
+    keys = draft_schema(table, name, reading).schema.to_dict()
+    found = keys.pop("unit", {}).get("column")
+    ignored = [*keys.get("ignore", []), *([found] if found else [])]
+    return {**keys, "unit": unit, **({"ignore": ignored} if ignored else {})}
 
 
 def _survey_draft(work: Work, name: str) -> Draft:
