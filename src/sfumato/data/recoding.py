@@ -25,6 +25,8 @@ class Merging:
     weight: NDArray[np.float64]
 
     def __post_init__(self) -> None:
+        if self.to.dtype.kind not in "iu" or not np.isfinite(self.weight).all():
+            raise SchemaError("a merging must send codes to whole numbers, with finite weights")
         coarse = int(self.to.max()) + 1
         if set(np.unique(self.to)) != set(range(coarse)) or len(self.to) != len(self.weight):
             raise SchemaError("a merging must send its codes to 0, 1, 2, … without a gap, and weigh each of them")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from sfumato.data.coding import Level
-from sfumato.data.domain import Clique
+from sfumato.data.domain import Clique, Domain
 from sfumato.errors import SchemaError
 
 
@@ -23,6 +24,13 @@ class Chain:
     base: tuple[Clique, ...]
     cross: tuple[Clique | None, ...]
     upper: tuple[Clique | None, ...] = ()
+
+    def require(self, domain: Domain) -> None:
+        """Refuse a chain that leaves columns of a domain out, or has others."""
+        views = [view for view in (*self.base, *self.cross, *self.upper) if view is not None]
+        if len(self.cross) != max(0, len(self.base) - 1) or len(self.upper) not in (0, len(self.cross)):
+            raise SchemaError(f"a chain of {len(self.base)} views has {len(self.cross)} that tie them")
+        _require_all(domain, (name for view in views for name in domain.project(view)), "a chain")
 
     def to_dict(self) -> dict[str, Any]:
         """This chain as JSON."""
@@ -47,6 +55,15 @@ class Network:
     families: tuple[Family, ...]
     levels: tuple[Level, ...] = ()
 
+    def require(self, domain: Domain) -> None:
+        """Refuse a network that does not have every column of a domain, and of its levels, once and after parents."""
+        known: set[str] = set()
+        for family in self.families:
+            if family.column in known or not known.issuperset(family.parents):
+                raise SchemaError(f"a network has {family.column!r} twice or before its parents")
+            known |= {family.column, *(level.name for level in self.levels if level.column == family.column)}
+        _require_all(domain, known, "a network")
+
     def to_dict(self) -> dict[str, Any]:
         """This network as JSON."""
         families = [[family.column, family.parents] for family in self.families]
@@ -55,7 +72,7 @@ class Network:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Network:
         """Read a network back from JSON."""
-        families = tuple(Family(column, tuple(parents)) for column, parents in record["families"])
+        families = tuple(Family(_text(column), _clique(parents)) for column, parents in record["families"])
         return cls(families, tuple(map(Level.from_dict, record["levels"])))
 
 
@@ -71,6 +88,14 @@ class Layers:
     inside: tuple[Clique, ...] = ()
     coarser: tuple[Level, ...] = ()
 
+    def require(self, domain: Domain) -> None:
+        """Refuse layers of columns that a domain does not have, or has with other sizes."""
+        for pair in self.inside:
+            domain.project(pair)
+        for level in self.coarser:
+            if level.column not in domain or len(level.to) != domain[level.column]:
+                raise SchemaError(f"layers have {level.column!r} with other codes than {domain!r}")
+
     def to_dict(self) -> dict[str, Any]:
         """These layers as JSON."""
         return {"kind": "layers", "inside": self.inside, "coarser": [level.to_dict() for level in self.coarser]}
@@ -78,7 +103,7 @@ class Layers:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Layers:
         """Read layers back from JSON."""
-        return cls(tuple(map(tuple, record["inside"])), tuple(map(Level.from_dict, record["coarser"])))
+        return cls(_all_cliques(record["inside"]), tuple(map(Level.from_dict, record["coarser"])))
 
     def within(self, columns: Clique) -> Layers:
         """The part of these layers that lies in some columns."""
@@ -93,6 +118,19 @@ class Apart:
     groups: tuple[Clique, ...]
     selections: tuple[Selection, ...]
 
+    def require(self, domain: Domain) -> None:
+        """Refuse groups that do not have every column of a domain, and selections that do not fit their groups."""
+        _require_all(domain, (name for group in self.groups for name in group), "a list of groups", self.levels)
+        if len(self.selections) != len(self.groups) or sum(map(len, self.groups)) + len(self.levels) != len(domain):
+            raise SchemaError(f"{len(self.groups)} groups overlap, or have {len(self.selections)} selections")
+        for group, selection in zip(self.groups, self.selections, strict=True):
+            selection.require(domain.project((*group, *(level.name for level in selection.levels))))
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The coarser versions of columns in all groups."""
+        return tuple(level for one in self.selections for level in one.levels)
+
     def to_dict(self) -> dict[str, Any]:
         """These groups as JSON."""
         return {"kind": "apart", "groups": self.groups, "selections": [one.to_dict() for one in self.selections]}
@@ -100,7 +138,7 @@ class Apart:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Apart:
         """Read groups back from JSON."""
-        return cls(tuple(map(tuple, record["groups"])), tuple(map(Selection.from_dict, record["selections"])))
+        return cls(_all_cliques(record["groups"]), tuple(map(Selection.from_dict, record["selections"])))
 
 
 @dataclass(frozen=True)
@@ -118,9 +156,16 @@ class Selection:
     @property
     def levels(self) -> tuple[Level, ...]:
         """The coarser versions of columns that cliques may have: those of its network, or of all its groups."""
-        if isinstance(self.structure, Apart):
-            return tuple(level for part in self.structure.selections for level in part.levels)
-        return self.structure.levels if isinstance(self.structure, Network) else ()
+        return self.structure.levels if isinstance(self.structure, Network | Apart) else ()
+
+    def require(self, domain: Domain) -> None:
+        """Refuse a selection that does not fit a domain, which has its levels too; one that is read may be forged."""
+        for clique in self.cliques:
+            domain.project(clique)
+        if self.weights and (len(self.weights) != len(self.cliques) or not all(map(_is_weight, self.weights))):
+            raise SchemaError(f"{len(self.weights)} weights were given for {len(self.cliques)} cliques, or odd ones")
+        if self.structure is not None:
+            self.structure.require(domain)
 
     def to_dict(self) -> dict[str, Any]:
         """This selection as JSON."""
@@ -130,7 +175,7 @@ class Selection:
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Selection:
         """Read a selection back from JSON."""
-        cliques = tuple(map(tuple, record["cliques"]))
+        cliques = _all_cliques(record["cliques"])
         weights = tuple(map(float, record.get("weights", ())))
         structure = record["structure"]
         if structure is None:
@@ -145,9 +190,33 @@ class Selection:
             raise SchemaError(
                 f"a structure of kind {structure['kind']!r} is unknown; it is chain, network, layers or apart"
             )
-        base = tuple(map(tuple, structure["base"]))
-        return cls(cliques, Chain(base, _cliques(structure["cross"]), _cliques(structure["upper"])), weights)
+        cross, upper = (
+            tuple(None if names is None else _clique(names) for names in structure[kind]) for kind in ("cross", "upper")
+        )
+        return cls(cliques, Chain(_all_cliques(structure["base"]), cross, upper), weights)
 
 
-def _cliques(lists: list[list[str] | None]) -> tuple[Clique | None, ...]:
-    return tuple(None if names is None else tuple(names) for names in lists)
+def _require_all(domain: Domain, names: Iterable[str], owner: str, levels: Iterable[Level] = ()) -> None:
+    """Every column of a domain, and nothing else."""
+    if {*names, *(level.name for level in levels)} != set(domain):
+        raise SchemaError(f"{owner} has other columns than {domain!r}")
+
+
+def _is_weight(value: float) -> bool:
+    return isfinite(value) and value > 0
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise TypeError
+    return value
+
+
+def _clique(names: Any) -> Clique:
+    if type(names) is not list:
+        raise TypeError
+    return tuple(map(_text, names))
+
+
+def _all_cliques(lists: Any) -> tuple[Clique, ...]:
+    return tuple(map(_clique, lists))

@@ -40,5 +40,7 @@ def _model(folder: Path, schema: Schema) -> Model:
         read_measurement(folder / "marginals", entry, plain if entry["coding"] == "schema" else merged, None)
         for entry in read_json(folder / "marginals" / "index.json")
     )
-    marginals = read_marginals(folder, description, model_domain(recoding, selection))
+    domain = model_domain(recoding, selection)
+    selection.require(domain)
+    marginals = read_marginals(folder, description, domain)
     return Model(recoding, selection, measurements, marginals)

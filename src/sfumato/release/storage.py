@@ -108,7 +108,9 @@ def read_model(folder: Path, schema: Schema) -> Model:
         base = Attributes(schema).domain
         recoding = Recoding.from_dict(base, description["merged"])
         selection = Selection.from_dict(description["selection"])
-        marginals = read_marginals(folder, description, model_domain(recoding, selection))
+        domain = model_domain(recoding, selection)
+        selection.require(domain)
+        marginals = read_marginals(folder, description, domain)
         codings = [Coding.from_dict(base, steps) for steps in index["codings"]]
         measurements = tuple(
             read_measurement(folder / "marginals", entry, codings[entry["coding"]], entry["event"])
