@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -218,7 +219,7 @@ def test_nothing_goes_on_when_the_bench_is_killed(tmp_path):
     trace = tmp_path / "alive"
     code = "import sys; from pathlib import Path; from bench.process import run_limited\n"
     code += f"run_limited([sys.executable, '-c', {ALIVE.format(str(trace))!r}], 600, Path({str(tmp_path / 'log')!r}))"
-    parent = subprocess.Popen([sys.executable, "-c", code])
+    parent = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     while not (trace.exists() and trace.read_text()):  # until the work has been started
         assert parent.poll() is None
         time.sleep(0.02)

@@ -86,7 +86,7 @@ def test_a_table_becomes_a_release(clinic):
 
 def test_noisy_tables_are_published_with_their_deviation(clinic):
     synthesize(clinic)
-    index = json.loads((clinic / "release" / "marginals" / "index.json").read_text())
+    index = json.loads((clinic / "release" / "marginals" / "index.json").read_text())["tables"]
     assert [entry["columns"] for entry in index][:5] == [["age"], ["sex"], ["smoker"], ["bmi"], ["seen"]]
     age = pq.read_table(clinic / "release" / "marginals" / index[0]["file"]).to_pandas()
     assert list(age["age"]) == [f"{10 * i} … {10 * i + 9}" for i in range(10)]
@@ -198,13 +198,13 @@ def test_views_of_a_user_and_ways_to_make_rows(clinic):
     views = ("--views", clinic / "views.json", "--synthesizer", "min-cost-flow")
     result = synthesize(clinic, "--method", "dpsyn", *views)
     assert result.exit_code == 0, result.output
-    index = json.loads((clinic / "release" / "marginals" / "index.json").read_text())
+    index = json.loads((clinic / "release" / "marginals" / "index.json").read_text())["tables"]
     assert [entry["columns"] for entry in index][5:] == [["age", "sex"], ["smoker", "bmi"], ["seen"]]
     description = json.loads((clinic / "release" / "release.json").read_text())
-    assert description["synthesizer"]["part"] == "MinCostFlow"
+    assert description["recipe"]["synthesize"]["part"] == "MinCostFlow"
     assert sfumato("card", clinic / "release", "--out", clinic / "card.html").exit_code == 0
     card = (clinic / "card.html").read_text()
-    for stated in (str(description["parameters"]), card):  # what ran, not what the method is usually made of
+    for stated in (str(description["recipe"]), card):  # what ran, not what the method is usually made of
         assert "GivenViews" in stated
         assert "MinCostFlow" in stated
         assert "RandomViews" not in stated

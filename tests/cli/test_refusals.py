@@ -162,7 +162,7 @@ def test_an_unwritable_folder(clinic):
 
 
 def test_a_disk_that_fills_up_leaves_nothing(clinic, monkeypatch):
-    from sfumato import storage
+    from sfumato.release import storage
 
     def full(*arguments):
         raise OSError(28, "No space left on device")
@@ -193,7 +193,7 @@ def test_damaged_releases_are_refused(clinic):
 
 
 def test_a_fault_of_ours_shows_no_values(clinic, monkeypatch):
-    from sfumato.encode import codec
+    from sfumato.intake import codec
 
     def broken(*arguments):
         raise RuntimeError("patient 4711 has a secret")
@@ -207,8 +207,8 @@ def test_a_fault_of_ours_shows_no_values(clinic, monkeypatch):
 
 WAITING = """
 import sys, time
-from sfumato import storage
 from sfumato.cli import main
+from sfumato.release import storage
 def wait(path, content):
     path.write_text("half of")
     time.sleep(10_000)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 from helpers_html import read
 from sfumato.evaluate.classifiers import Score
 from sfumato.fitting import fit
+from sfumato.privacy.mechanisms import Laplace
 from sfumato.report import assessment
 from sfumato.report.assessment import assess
 from sfumato.report.card import card_of, card_report
@@ -155,10 +157,9 @@ def test_pure_privacy_is_also_told_as_a_change_of_belief(tmp_path):
     text = read(card_report(card)).text
     assert "at most 2.68 % afterwards" in text  # odds of 1 : 99 times e
     assert "does not cover the declared values of sex" in text
-    # Discrete Laplace noise of scale 1: the mean without sign is close to that of the continuous one, b.
-    assert card.tables[0].share_of_rows * 2 * card.estimated_rows == pytest.approx(
-        2 * card.tables[0].deviation / 2**0.5
-    )
+    # The expected noise of both cells, without its sign, as a part of the rows; halved, as distances are.
+    expected = 2 * Laplace(Fraction(1)).mean_absolute
+    assert card.tables[0].share_of_rows * 2 * card.estimated_rows == pytest.approx(expected)
 
 
 def test_the_two_stamps_are_never_confused():

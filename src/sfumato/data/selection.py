@@ -213,7 +213,7 @@ def _text(value: Any) -> str:
 
 
 def _clique(names: Any) -> Clique:
-    if type(names) is not list:
+    if not isinstance(names, list | tuple):
         raise TypeError
     return tuple(map(_text, names))
 

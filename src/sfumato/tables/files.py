@@ -222,10 +222,15 @@ def _header(path: Path, separator: str, encoding: str, by_line: bool) -> list[st
 
 def _read_lines(path: Path, separator: str, names: list[str], schema: Schema) -> Iterator[pa.Table]:
     """A text file, one row a line. What is wrong with lines is said at the end, the same wherever they are."""
+    policies = {column.name: schema.policy(column) for column in schema.columns}
     with _guarded(path, lambda: opened(path)) as file:
         lines = Lines(names, separator)
         parts = lines.read(transcoded(file, schema.read.encoding))
         while (part := _guarded(path, lambda: next(parts, None))) is not None:
+            # Said before the values are read: that they are not declared would be true, and no help.
+            read = lines.broken.difference(schema.ignore)
+            if any(policies.get(name, schema.on_bad_value) == "refuse" for name in read):
+                raise DataError(f"file {str(path)!r} {NOT_UNICODE}")
             yield part
     if lines.malformed and schema.on_bad_value == "refuse":
         raise DataError(
@@ -233,10 +238,6 @@ def _read_lines(path: Path, separator: str, names: list[str], schema: Schema) ->
             "stand around a whole field; give every line one field per column, or set 'on_bad_value' to leave such "
             "lines out"
         )
-    policies = {column.name: schema.policy(column) for column in schema.columns}
-    read = lines.broken.difference(schema.ignore)
-    if any(policies.get(name, schema.on_bad_value) == "refuse" for name in read):
-        raise DataError(f"file {str(path)!r} {NOT_UNICODE}")
 
 
 def _read_quoted(path: Path, separator: str, encoding: str, names: list[str]) -> pa.Table:
