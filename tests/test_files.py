@@ -1,5 +1,6 @@
 """Files appear whole or not at all, never over another one by accident, and private ones for nobody else."""
 
+import ast
 import os
 import signal
 import stat
@@ -282,3 +283,64 @@ class TestWhoMayRead:
         with umask(mask):
             files.write(path, "new", files.PRIVATE)
         assert mode(path) == 0o600
+
+
+# ------------------------------------------------------------------------------------------------- nobody else writes
+
+PACKAGE = Path(files.__file__).parent
+WRITERS = {
+    "files.py": "the one place",
+    "release/storage.py": "into the staging folder of a release, which files.py moves",
+    "tables/writing.py": "into a file that files.py has opened",
+    "cli/query.py": "into memory",
+    "parties/book.py": "a database, which is made private before it is opened",
+    "parties/audit.py": "appends to a log whose lines are chained",
+    "cli/party_demo.py": "what the processes of the demonstration print",
+    "parties/folder.py": "a mailbox: a file for each message",
+    "parties/manifest.py": "what members sign",
+}
+"""Modules that may write, and why."""
+ALWAYS = {"write_text", "write_bytes", "fdopen", "mkstemp", "NamedTemporaryFile", "TemporaryFile", "touch", "savez"}
+ALWAYS |= {"savez_compressed", "write_table", "write_csv", "to_csv", "to_parquet", "tofile", "GzipFile"}
+
+
+def writing_calls(text):
+    """The names of calls that write, or could, in the text of a module."""
+    for call in ast.walk(ast.parse(text)):
+        if not isinstance(call, ast.Call):
+            continue
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        values = [*call.args, *(keyword.value for keyword in call.keywords)]
+        modes = [one.value for one in values if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        letters = {letter for mode in modes if len(mode) <= 3 for letter in mode}
+        flags = "".join(map(ast.dump, values))
+        opened = letters & set("wax+") or "O_WRONLY" in flags or "O_RDWR" in flags
+        if name in ALWAYS or (name == "open" and opened):
+            yield name
+
+
+def test_nothing_but_one_module_opens_files_for_writing():
+    writers = {
+        str(path.relative_to(PACKAGE)): sorted(set(writing_calls(path.read_text(encoding="utf-8"))))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+    found = {name: calls for name, calls in writers.items() if calls}
+    assert "files.py" in found
+    assert {name: calls for name, calls in found.items() if name not in WRITERS} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("open('x', 'w')", True),
+        ("path.open(mode='ab')", True),
+        ("gzip.open(path, 'r+b')", True),
+        ("os.open(path, os.O_WRONLY | os.O_CREAT)", True),
+        ("Path('x').write_text('y')", True),
+        ("open('some.csv')", False),
+        ("path.open('rb')", False),
+        ("self._file.write(b'')", False),
+    ],
+)
+def test_calls_that_write_are_recognised(text, seen):
+    assert bool(list(writing_calls(text))) == seen

@@ -10,7 +10,7 @@ import pytest
 from helpers_consortium import manifest_of
 from helpers_hostile import changes
 
-from sfumato.errors import BudgetError, MethodError, ProtocolError, SchemaError, SfumatoError
+from sfumato.errors import BudgetError, FileError, MethodError, ProtocolError, SchemaError, SfumatoError
 from sfumato.parties.audit import AuditLog, verify_log
 from sfumato.parties.certificates import TlsFiles, write_certificates
 from sfumato.parties.consortium import add_signature, read_manifest, signature_problems, signed_manifest, write_manifest
@@ -185,7 +185,7 @@ def test_a_private_key_is_readable_by_its_owner_only_and_is_never_shown(tmp_path
     assert (tmp_path / "key.pem").read_text().splitlines()[1] not in repr(signer)
     with pytest.raises(TypeError, match="pickled"):
         pickle.dumps(signer)
-    with pytest.raises(ProtocolError, match="never overwritten"):
+    with pytest.raises(FileError, match="never overwritten"):
         signer.save(tmp_path / "key.pem")
     (tmp_path / "key.pem").chmod(0o640)
     with pytest.raises(ProtocolError, match="can be read by others"):

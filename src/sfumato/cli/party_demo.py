@@ -17,6 +17,7 @@ import pyarrow as pa
 from sfumato import tables
 from sfumato.cli.party import check_installed
 from sfumato.errors import ProtocolError
+from sfumato.files import write
 from sfumato.parties.certificates import write_certificates
 from sfumato.parties.consortium import add_signature, write_manifest
 from sfumato.parties.identity import Signer
@@ -67,7 +68,7 @@ def _agree(folder: Path, names: tuple[str, ...], schema: Schema, epsilon: str) -
         curator=signers[CURATOR].public,
     )
     write_manifest(folder / "consortium", manifest)
-    (folder / "schema.json").write_text(manifest.schema_text, encoding="utf-8")
+    write(folder / "schema.json", manifest.schema_text)
     for name, signer in signers.items():
         add_signature(folder / "consortium", signer)
         signer.save(folder / f"{name}.key")

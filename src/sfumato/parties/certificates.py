@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from sfumato.errors import ProtocolError
+from sfumato.files import write_new
 from sfumato.parties.identity import read_secret, write_secret
 from sfumato.privacy.entropy import SystemEntropy
 
@@ -117,8 +118,8 @@ def write_certificates(
         names = hosts if member == server else ()
         certificate = _certificate(member, key, AUTHORITY, authority_key, begin, hosts=names)
         write_secret(files.key, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        files.certificate.write_bytes(certificate.public_bytes(Encoding.PEM))
-        files.authority.write_bytes(authority.public_bytes(Encoding.PEM))
+        public = {files.certificate: certificate, files.authority: authority}
+        write_new({path: one.public_bytes(Encoding.PEM) for path, one in public.items()})
 
 
 def _new_key() -> Ed25519PrivateKey:

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from sfumato.errors import ProtocolError
+from sfumato.files import PRIVATE, write_new
 from sfumato.privacy.entropy import SystemEntropy
 
 
@@ -86,16 +87,7 @@ def check_public(name: str, public: str) -> str:
 
 def write_secret(path: Path, content: bytes) -> None:
     """Write a new file with mode 0600; it is never readable by others, not even for a moment."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        raise ProtocolError(f"{str(path)!r} exists already; a key is never overwritten: give another name") from None
-    except OSError as problem:
-        raise ProtocolError(f"{str(path)!r} cannot be written ({problem.strerror}); give another place") from None
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    write_new({path: content}, PRIVATE)
 
 
 def read_secret(path: Path) -> bytes:
