@@ -17,7 +17,7 @@ from sfumato.data.domain import Clique, Domain, components
 from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Selection
 from sfumato.learn import Known, Learned
-from sfumato.learn.select.dense_pairs import choose_pairs, combine
+from sfumato.learn.select.dense_pairs import choose_pairs
 from sfumato.models.junction_tree import junction_tree
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
@@ -44,25 +44,23 @@ class SpanningTree:
 
 @dataclass(frozen=True)
 class TreeLimitedPairs:
-    """PrivSyn's pairs, as far as the junction tree of all of them stays within a limit; cliques become one table.
+    """PrivSyn's pairs, as far as the junction tree of all of them stays within a limit.
 
     Args:
         limit: the most cells that all tables of the junction tree may have together.
-        clique_cells: combined tables have at most this many cells.
     """
 
     limit: int = 1_000_000
-    clique_cells: int = 5_000
 
     def __call__(self, holder: Holder, known: Known, share: Share, ahead: Share) -> Learned:
-        """Pairs, and cliques of pairs; columns in none of them are left to their one-way tables."""
+        """Pairs; columns in none of them are left to their one-way tables."""
         domain = holder.domain
 
         def fits(pairs: Sequence[Clique]) -> bool:
             return junction_tree(domain, pairs).cells <= self.limit
 
         chosen, tables = _noisy_choice(holder, share, ahead, self.limit, fits)
-        return Learned(Selection(combine(domain, chosen, self.clique_cells)), tables)
+        return Learned(Selection(tuple(chosen)), tables)
 
 
 def is_forest(pairs: Sequence[Clique]) -> bool:
