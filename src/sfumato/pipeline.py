@@ -52,11 +52,11 @@ class Synthesize(Protocol):
 
 
 @runtime_checkable
-class ReconcileMeasured(Protocol):
-    """Stage 3 by a part that pools tables itself, and so wants each of them in the codes it was measured in."""
+class Pooling(Protocol):
+    """A reconciler that pools tables itself, and so wants each of them in the codes it was measured in."""
 
     def from_measured(self, recoding: Recoding, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
-        """Tables over merged codes that nearly agree with each other."""
+        """Tables over merged codes that agree with each other."""
         ...
 
 
@@ -114,7 +114,7 @@ class Recipe:
     encode: Encode
     encode_part: Fraction
     learn: Learn
-    reconcile: Reconcile | ReconcileMeasured
+    reconcile: Reconcile
     synthesize: Synthesize
     needs: tuple[str, ...] = ()
     takes_views: bool = False
@@ -218,7 +218,7 @@ def reconciled(
     The fit uses the tables of the selection and those of single attributes. Others were measured in order to choose,
     and made the fit worse where we tried (docs/decisions/0008-learn.md); they are published all the same.
     """
-    if isinstance(recipe.reconcile, ReconcileMeasured):
+    if isinstance(recipe.reconcile, Pooling):
         return recipe.reconcile.from_measured(recoding, measurements, selection)
     chosen = set(map(frozenset, selection.cliques))
     fine: list[Measurement] = []

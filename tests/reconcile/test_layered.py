@@ -5,6 +5,7 @@ import pytest
 
 from helpers_auto import COLUMNS, records_of, run_auto, schema_of
 from sfumato.privacy.budget import ApproxDP
+from sfumato.reconcile.layered import LayeredFit
 
 
 @pytest.mark.parametrize("epsilon", ["0.2", "1", "10"])
@@ -38,3 +39,12 @@ def test_measured_pairs_come_nearer_to_the_truth():
             after.append(np.abs(model.marginals.project(one.clique).counts - real).sum())
     assert len(before) > 3
     assert sum(after) < 0.6 * sum(before)
+
+
+def test_tables_that_were_pooled_before_serve_too():
+    model, _ = run_auto(records_of(rows=10_000), schema_of(), ApproxDP(1, "1e-9"))
+    merged = [model.recoding.merge(one) if not one.coding.steps else one for one in model.measurements if one.clique]
+    found = LayeredFit()(model.recoding.domain, merged, model.selection)
+    assert set(found.cliques) == set(model.marginals.cliques)
+    for one in found.tables:
+        assert np.abs(one.counts - model.marginals.project(one.clique).counts).sum() < 0.1 * 10_000

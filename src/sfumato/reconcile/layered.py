@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
 
 from sfumato.data.coding import Coding
-from sfumato.data.domain import Clique
+from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
@@ -33,17 +33,26 @@ class LayeredFit:
     tables of all pairs are given.
     """
 
+    def __call__(self, domain: Domain, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
+        """Tables that nearly agree: all have the same single columns."""
+        pooled = [replace(one, coding=None) for one in measurements]
+        return _reconciled(Estimates.of(Coding(domain), pooled), selection)
+
     def from_measured(self, recoding: Recoding, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
-        """Tables over merged codes that nearly agree: all have the same single columns."""
+        """The same, over merged codes, of tables in the codes they were measured in: a bin has its own noise."""
         coding = Coding(recoding.fine).then(recoding.step)
-        whole = Estimates.of(coding, measurements)
-        groups = [(whole.domain.names, selection)]
-        if isinstance(selection.structure, Apart):
-            groups = list(zip(selection.structure.groups, selection.structure.selections, strict=True))
-        singles = [Target((name,), counts) for name, counts in zip(whole.domain, whole.columns, strict=True)]
-        targets = [target for names, part in groups for target in _targets(_within(whole, names), part)]
-        tables = (Marginal(whole.domain.project(one.clique), one.counts) for one in (*singles, *targets))
-        return Marginals(whole.domain, tuple(tables), tuple(sqrt(one.variance) for one in (*singles, *targets)))
+        return _reconciled(Estimates.of(coding, measurements), selection)
+
+
+def _reconciled(whole: Estimates, selection: Selection) -> Marginals:
+    """Each group of columns by itself, if groups are kept apart."""
+    groups = [(whole.domain.names, selection)]
+    if isinstance(selection.structure, Apart):
+        groups = list(zip(selection.structure.groups, selection.structure.selections, strict=True))
+    singles = [Target((name,), counts) for name, counts in zip(whole.domain, whole.columns, strict=True)]
+    targets = [target for names, part in groups for target in _targets(_within(whole, names), part)]
+    tables = (Marginal(whole.domain.project(one.clique), one.counts) for one in (*singles, *targets))
+    return Marginals(whole.domain, tuple(tables), tuple(sqrt(one.variance) for one in (*singles, *targets)))
 
 
 def _within(estimates: Estimates, names: Clique) -> Estimates:
