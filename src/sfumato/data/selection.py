@@ -89,12 +89,12 @@ class Layers:
     coarser: tuple[Level, ...] = ()
 
     def require(self, domain: Domain) -> None:
-        """Refuse layers of columns that a domain does not have, or has with other sizes."""
-        for pair in self.inside:
-            domain.project(pair)
-        for level in self.coarser:
-            if level.column not in domain or len(level.to) != domain[level.column]:
-                raise SchemaError(f"layers have {level.column!r} with other codes than {domain!r}")
+        """Refuse layers that do not fit a domain; those that are read may be forged."""
+        if any(len(domain.project(pair)) != 2 for pair in self.inside) or len(set(self.inside)) != len(self.inside):
+            raise SchemaError("a tree of layers has tables that are no pairs of columns, or one of them twice")
+        columns = [level.column for level in self.coarser]
+        if len(set(columns)) != len(columns) or any(len(one.to) != domain[one.column] for one in self.coarser):
+            raise SchemaError("layers have a column twice, or one that is coarser has other codes than its column")
 
     def to_dict(self) -> dict[str, Any]:
         """These layers as JSON."""
