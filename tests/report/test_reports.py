@@ -107,6 +107,7 @@ def test_rules_are_shown_if_there_are_any(survey):
     broken = replace(found, rules=(RuleFigures("a <= b", 0.0, 0.25),))
     assert "a <= b 0 % 25 %" in read(internal_report(broken)).text
     assert "Rules" not in read(internal_report(replace(found, rules=()))).words
+    assert internal_report(broken).index("a &lt;= b") < internal_report(broken).index("Each column")
 
 
 def test_of_very_many_columns_the_worst_are_mapped(survey):

@@ -20,6 +20,9 @@ from sfumato.report.page import INTERNAL, html_name
 from sfumato.schema.schema import Schema
 from sfumato.text import json_text
 
+ALERTS = 8
+"""The most alerts that are printed; the report has all."""
+
 
 @explained
 def evaluate(
@@ -52,6 +55,12 @@ def evaluate(
         print_json(summary(found, out_file, figures_file))
         return
     out.print(f"{out_file} ({INTERNAL.words}), figures in {figures_file}")
+    for one in found.verdicts:
+        out.print(f"{one.use}: {one.grade} ({one.words}).", soft_wrap=True)
+    for alert in found.alerts[:ALERTS]:
+        out.print(f"alert: {alert.words}.", soft_wrap=True)
+    if len(found.alerts) > ALERTS:
+        out.print(f"… and {len(found.alerts) - ALERTS} alerts more, in the report.")
     errors = ", ".join(f"{one.columns}-way {one.mean:.4f}" for one in found.tables)
     out.print(f"Total variation distance (0 equal, 1 disjoint): {errors}; range queries {found.range_error:.4f}.")
     if found.classifiers.left_out:
@@ -66,6 +75,8 @@ def summary(found: Assessment, report: Path, figures: Path) -> dict[str, Any]:
         "figures": str(figures),
         "total_variation": {str(one.columns): one.mean for one in found.tables},
         "range_error": found.range_error,
+        "verdicts": {one.use: one.grade for one in found.verdicts},
+        "alerts": [one.words for one in found.alerts],
         "association_error": found.association_error,
         "classifiers": len(found.classifiers.trained_on_synthetic),
         "classifiers_left_out": found.classifiers.left_out,

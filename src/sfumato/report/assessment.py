@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from sfumato.evaluate.correlations import association_error, associations, numbe
 from sfumato.evaluate.marginals import marginal_error, pair_errors, worst_pairs
 from sfumato.evaluate.nist import matching_share
 from sfumato.evaluate.ranges import random_ranges
+from sfumato.evaluate.raw import RawFigures, missing_share, raw_figures
 from sfumato.evaluate.rules import violations
 from sfumato.intake.codec import SchemaCodec
 from sfumato.release import Release
@@ -24,6 +25,7 @@ from sfumato.report.figures import (
     Assessment,
     ClassifierFigures,
     ColumnFigures,
+    MissingFigures,
     PairFigures,
     ReleaseFigures,
     Rows,
@@ -33,6 +35,16 @@ from sfumato.report.figures import (
 from sfumato.report.grouping import Floats, Grouping, grouping
 from sfumato.report.spending import spending_of
 from sfumato.report.staging import errors_by_stage
+from sfumato.report.verdicts import (
+    Alert,
+    Verdict,
+    missing_alert,
+    model_verdict,
+    raw_alerts,
+    rule_alert,
+    single_value_alert,
+    table_verdict,
+)
 from sfumato.schema.schema import Schema
 
 Progress = Callable[[str], None]
@@ -118,6 +130,8 @@ def assess(
     rules = _rules(real_table, synthetic_table, schema)
     classifiers = _classifiers(real, synthetic, schema, effort, progress)
     progress("stages")
+    raw = raw_figures(real_table, synthetic_table, schema.columns)
+    missing = _missing(real_table, synthetic_table, schema)
     return Assessment(
         name=schema.name,
         fast=fast,
@@ -130,11 +144,58 @@ def assess(
         association_error=association,
         ranges=ranges,
         range_error=float(np.mean([abs(a - b) for a, b in ranges])),
+        raw=raw,
+        missing=missing,
+        verdicts=tuple(_verdicts(tables, raw, classifiers)),
+        alerts=tuple(_alerts(shares, raw, missing, rules, release)),
         copies=copied,
         rules=rules,
         classifiers=classifiers,
         release=None if release is None else _release(real, synthetic, release, effort),
     )
+
+
+def _missing(real: pa.Table, synthetic: pa.Table, schema: Schema) -> tuple[MissingFigures, ...]:
+    nullable = [column for column in schema.columns if column.nullable]
+    return tuple(MissingFigures(one.name, missing_share(real, one), missing_share(synthetic, one)) for one in nullable)
+
+
+def _verdicts(
+    tables: Sequence[TableErrors], raw: Sequence[RawFigures], classifiers: ClassifierFigures
+) -> Iterator[Verdict]:
+    """How good the table is for each use; a column of numbers is as bad as its values, not as its bins."""
+    inside = sum(one.distance for one in raw) / max(len(raw), 1)
+    for one in tables:
+        if one.columns < 3:
+            use, error = ("single columns", max(one.mean, inside)) if one.columns == 1 else ("crosstabs", one.mean)
+            yield table_verdict(use, error, one.halves)
+    if classifiers.majority is not None:
+        best, reached = (
+            max(score.accuracy for score in some)
+            for some in (classifiers.trained_on_real, classifiers.trained_on_synthetic)
+        )
+        yield model_verdict(best, reached)
+
+
+def _alerts(
+    shares: Mapping[str, tuple[Floats, Floats]],
+    raw: tuple[RawFigures, ...],
+    missing: Sequence[MissingFigures],
+    rules: Sequence[RuleFigures],
+    release: Release | None,
+) -> Iterator[Alert]:
+    """What a reader would find wrong, the worst kinds first."""
+    found = [rule_alert(one.rule, one.real, one.synthetic) for one in rules]
+    yield from filter(None, found)
+    yield from raw_alerts(raw)
+    yield from filter(None, (missing_alert(one.name, one.real, one.synthetic) for one in missing))
+    for name, (real, synthetic) in shares.items():
+        code = int(synthetic.argmax())
+        alert = single_value_alert(name, float(real[code]), float(synthetic[code]))
+        if alert is not None:
+            yield alert
+    for warning in release.warnings if release is not None else ():
+        yield Alert(warning, "plan with fewer values or columns, or with more budget")
 
 
 def _shares(records: Records, *names: str) -> Floats:

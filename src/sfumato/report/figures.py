@@ -7,10 +7,12 @@ from typing import Any
 
 from sfumato.evaluate.classifiers import Score
 from sfumato.evaluate.copies import Copies
+from sfumato.evaluate.raw import RawFigures
 from sfumato.evaluate.stages import StageErrors
 from sfumato.report.coverage import Coverage
 from sfumato.report.page import INTERNAL
 from sfumato.report.spending import Spending
+from sfumato.report.verdicts import Alert, Verdict
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -87,6 +89,15 @@ class ReleaseFigures:
 
 
 @dataclass(frozen=True)
+class MissingFigures:
+    """What share of the values of a column are missing."""
+
+    name: str
+    real: float
+    synthetic: float
+
+
+@dataclass(frozen=True)
 class Assessment:
     """All figures of the internal report."""
 
@@ -101,6 +112,10 @@ class Assessment:
     association_error: float
     ranges: tuple[tuple[float, float], ...]
     range_error: float
+    raw: tuple[RawFigures, ...]
+    missing: tuple[MissingFigures, ...]
+    verdicts: tuple[Verdict, ...]
+    alerts: tuple[Alert, ...]
     copies: Copies | None
     rules: tuple[RuleFigures, ...]
     classifiers: ClassifierFigures

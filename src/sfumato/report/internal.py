@@ -8,7 +8,21 @@ from sfumato.evaluate.classifiers import Score
 from sfumato.exact import exact_number, printed_up
 from sfumato.report import charts, spending
 from sfumato.report.figures import Assessment, ClassifierFigures, PairFigures, ReleaseFigures
-from sfumato.report.page import INTERNAL, beside, figure, gallery, key, page, paragraph, section, single, table, tiles
+from sfumato.report.page import (
+    INTERNAL,
+    beside,
+    contents,
+    figure,
+    gallery,
+    key,
+    page,
+    paragraph,
+    section,
+    single,
+    table,
+    tiles,
+)
+from sfumato.report.summary import alerts, answer, raw_values
 from sfumato.report.svg import percent
 
 MAPPED = 60
@@ -29,8 +43,12 @@ def _body(a: Assessment) -> Iterator[str]:
         "0 is equal, 1 is disjoint.",
         "lead",
     )
+    yield answer(a)
+    yield alerts(a)
+    yield contents(CONTENTS)
     yield _headline(a)
     yield _columns(a)
+    yield raw_values(a)
     yield _pairs(a)
     yield _worst(a)
     yield _classifiers(a.classifiers)
@@ -38,9 +56,11 @@ def _body(a: Assessment) -> Iterator[str]:
     yield beside(_ranges(a), *more)
     yield _tables(a)
     yield _copies(a)
-    yield _rules(a)
     effort = "with --fast: fewer classifiers, tables and queries" if a.fast else "in full"
     yield f"<footer>{INTERNAL.words}: {INTERNAL.reason}. Computed {effort} by sfumato evaluate.</footer>"
+
+
+CONTENTS = ("Each column", "Numbers as they are", "Error of each pair", "Classifiers", "Range queries", "Exact copies")
 
 
 def _headline(a: Assessment) -> str:
@@ -70,7 +90,9 @@ def _columns(a: Assessment) -> str:
         )
         for one in a.columns
     ]
-    words = "The share of the rows with each value. Figures beside bars are those of the synthetic rows."
+    words = (
+        "The share of the rows with each value. Figures beside bars are those of the synthetic rows; hover for both."
+    )
     return section("Each column", words, key(COLOURS), gallery(*drawn))
 
 
@@ -170,7 +192,8 @@ def _stages(release: ReleaseFigures) -> str:
         "+ synthesis": release.stages.synthesis,
     }
     words = (
-        f"The mean error of {release.staged_pairs} pairs of columns if the run had stopped there: with the selected "
+        f"The mean error of the {release.staged_pairs} pairs of columns that are small enough to be followed (it may "
+        "be lower than the error of all pairs) if the run had stopped there: with the selected "
         "tables exact, with noise in them, after they were made to agree, and in the synthetic rows. A stage that "
         "repairs makes the bar shorter."
     )
@@ -236,11 +259,3 @@ def _copies(a: Assessment) -> str:
         )
     ]
     return section("Exact copies", words, table(("", "of the rows", "of the distinct rows"), rows, frozenset({1, 2})))
-
-
-def _rules(a: Assessment) -> str:
-    if not a.rules:
-        return ""
-    rows = [(one.rule, percent(one.real), percent(one.synthetic)) for one in a.rules]
-    words = "The share of the rows that break each rule of the schema."
-    return section("Rules", words, table(("rule", "real rows", "synthetic rows"), rows, frozenset({1, 2})))

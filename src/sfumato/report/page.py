@@ -59,7 +59,40 @@ def page(stamp: Stamp, title: str, body: Iterable[str]) -> str:
 
 def section(title: str, words: str, *parts: str) -> str:
     """A heading, a paragraph of text that says how to read what follows, and markup."""
-    return f"<section><h2>{html_line(title)}</h2><p>{html_line(words)}</p>" + "".join(parts) + "</section>"
+    return (
+        f'<section id="{_anchor(title)}"><h2>{html_line(title)}</h2><p>{html_line(words)}</p>'
+        + "".join(parts)
+        + "</section>"
+    )
+
+
+def _anchor(title: str) -> str:
+    """The name by which a section of ours is linked to."""
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title.lower())
+
+
+def contents(titles: Iterable[str]) -> str:
+    """Links to sections of the same page."""
+    links = "".join(f'<li><a href="#{_anchor(title)}">{html_line(title)}</a></li>' for title in titles)
+    return f'<nav aria-label="Contents"><ul class="contents">{links}</ul></nav>'
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """Some lines of text, one below the other."""
+    return "<ul>" + "".join(f"<li>{html_line(line)}</li>" for line in lines) + "</ul>"
+
+
+def verdicts(found: Iterable[tuple[str, str, str]]) -> str:
+    """Grades (good, fair, poor), each with its use and the figures behind it."""
+    return (
+        '<div class="tiles">'
+        + "".join(
+            f'<div class="verdict {html_line(grade)}"><b>{html_line(use)}: {html_line(grade)}</b>'
+            f"<span>{html_line(words)}</span></div>"
+            for grade, use, words in found
+        )
+        + "</div>"
+    )
 
 
 def paragraph(words: str, kind: str = "") -> str:
