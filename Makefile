@@ -13,7 +13,7 @@ CASES ?= 1000
 .PHONY: demo test test-browser test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
-	rm -rf demo-release
+	rm -rf demo-release demo-release-survey.*
 	$(BIN)/sfumato demo --out demo-release
 
 test: lint
@@ -61,7 +61,7 @@ reproduce-dpview reproduce-privsyn: reproduce-%: .venv/tools
 	$(BIN)/python benchmarks/reproduce.py $* --data $(DATA) --out benchmarks/results/$*
 
 clean:
-	rm -rf .venv demo-release build dist
+	rm -rf .venv demo-release demo-release-survey.* build dist
 
 .venv/installed: pyproject.toml setup.py src/sfumato/kernels/kernels.c src/sfumato/kernels/build.py
 	$(PYTHON) -m venv .venv

@@ -81,7 +81,7 @@ def runs(judge: Judge, options: argparse.Namespace, name: str, done: set[str], s
                     continue
                 release = scratch / f"{name}-{features}-{epsilon}-{method}"
                 command = [tool, "synthesize", str(options.data / f"{name}.csv.gz"), "--schema", str(schema)]
-                command += ["--epsilon", epsilon, "--method", method, "--out", str(release), "--accept-observed-domain"]
+                command += ["--epsilon", epsilon, "--method", method, "--out", str(release)]
                 command += ["--json"] + (["--delta", f"{len(judge.real) ** -2:.3g}"] if method == "dpsyn" else [])
                 cost = timed(command)
                 for synthesizer in SYNTHESIZERS if method == "dpsyn" else SYNTHESIZERS[:1]:

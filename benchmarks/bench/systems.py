@@ -83,7 +83,7 @@ class Method:
         command = [sys.executable, "-c", "from sfumato.cli import main; main()", "synthesize", str(files.rows)]
         command += ["--schema", str(files.schema), "--epsilon", settings.epsilon, "--method", self.name]
         command += ["--delta", settings.delta] if settings.delta else []
-        return [*command, "--out", str(out), "--accept-observed-domain", "--json"]
+        return [*command, "--out", str(out), "--json"]
 
     def file(self, out: Path) -> Path:
         """The table in the release folder."""

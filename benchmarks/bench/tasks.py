@@ -130,7 +130,7 @@ def sets_in(folder: Path) -> list[str]:
 
 
 def data_set_schema(path: Path) -> Schema:
-    """The schema of a public data set, which may give its number of rows and the source of a domain in free words."""
+    """The schema of a public data set. Its rows are public, so what was observed in them may be known."""
     try:
         keys = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
@@ -139,7 +139,7 @@ def data_set_schema(path: Path) -> Schema:
         keys = {key: value for key, value in keys.items() if key not in ("rows", "splits")}
         for column in keys.get("columns", ()):
             if isinstance(column, dict) and isinstance(source := column.get("domain_from"), str):
-                column["domain_from"] = "observed" if source.startswith("observed") else "declared"
+                column["domain_from"] = "known" if source.startswith("observed") else "declared"
     return Schema.parse(keys)
 
 

@@ -1,5 +1,7 @@
 """Differentially private synthetic tables, with a privacy ledger that anyone can check."""
 
+from importlib.metadata import version
+
 from sfumato.errors import SfumatoError
 from sfumato.fitting import fit, run_job
 from sfumato.job import Job
@@ -8,7 +10,9 @@ from sfumato.planning.plan import Plan, plan
 from sfumato.recipes import RECIPES, register
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
+from sfumato.steward import card, check, draft, evaluate
 
+__version__ = version("sfumato")
 __all__ = [
     "Job",
     "Plan",
@@ -16,6 +20,11 @@ __all__ = [
     "Release",
     "Schema",
     "SfumatoError",
+    "__version__",
+    "card",
+    "check",
+    "draft",
+    "evaluate",
     "fit",
     "methods",
     "plan",

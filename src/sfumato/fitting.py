@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from sfumato.schema.schema import Schema
 
 def fit(
     data: Any,
-    schema: Schema | str | Path,
+    schema: Schema | Mapping[str, Any] | str | Path,
     *,
     epsilon: float | str,
     delta: float | str | None = None,
@@ -33,8 +34,9 @@ def fit(
     """Spend a privacy budget on a table and return a release, which holds no private rows.
 
     Args:
-        data: a pandas, polars or pyarrow table, or the path of a CSV, CSV.gz or Parquet file.
-        schema: the public schema, or the path of its file.
+        data: a pandas, polars or pyarrow table, or the path of a file or folder: CSV, Parquet, Excel and others
+            (docs/schema.md, Reading real files).
+        schema: the public schema, its keys, or the path of its file.
         epsilon: the budget. Text such as "0.1" is exact.
         delta: the probability with which epsilon may fail; leave it out for pure differential privacy.
         method: the name of a recipe, as `sfumato methods` lists them, or a recipe of your own.
@@ -44,9 +46,8 @@ def fit(
             memory for small tables and the spool for large ones.
         progress: called with the name of each stage as it starts.
     """
-    schema = schema if isinstance(schema, Schema) else Schema.load(schema)
     recipe = recipe_of(method, views, synthesizer)
-    return run_job(Job(schema, recipe, budget_of(epsilon, delta)), data, progress, engine)
+    return run_job(Job(Schema.of(schema), recipe, budget_of(epsilon, delta)), data, progress, engine)
 
 
 def run_job(job: Job, data: Any, progress: Progress = lambda stage: None, engine: str = "auto") -> Release:

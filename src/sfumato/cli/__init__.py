@@ -6,6 +6,7 @@ schema; 4 a release is not what it says (`verify`); 1 a fault of Sfumato; 130 in
 
 import warnings
 from contextlib import suppress
+from typing import Annotated
 
 import pyarrow as pa
 import typer
@@ -14,6 +15,7 @@ from sfumato.cli import book
 from sfumato.cli.app import app as app_command
 from sfumato.cli.bench import ANY_OPTIONS, bench
 from sfumato.cli.card import card
+from sfumato.cli.console import out, show_version
 from sfumato.cli.consortium import certificates, init, key, sign
 from sfumato.cli.consortium import check as check_consortium
 from sfumato.cli.curate import curate
@@ -35,7 +37,6 @@ from sfumato.cli.verify import sign as sign_release
 app = typer.Typer(
     help="Differentially private synthetic tables, with a ledger that anyone can check.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 schema_app = typer.Typer(help="Draft, confirm or check the public schema of a table.", no_args_is_help=True)
@@ -44,26 +45,40 @@ party_app = typer.Typer(help="Take part in a study with a table that never leave
 
 book_app = typer.Typer(help="One budget for a population over all its releases.", no_args_is_help=True)
 
-app.command()(plan)
-app.command()(synthesize)
-app.command()(sample)
-app.command()(query)
-app.command()(ledger)
-app.command("verify")(verify)
-app.command("sign")(sign_release)
-app.command()(key)
-app.command()(evaluate)
-app.command()(card)
+FIRST, USE, MANY = "First steps", "Use and check a release", "Many parties"
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print errors, warnings and JSON alone.")] = False,
+) -> None:
+    """Differentially private synthetic tables, with a ledger that anyone can check."""
+    out.quiet = quiet
+
+
+app.command(rich_help_panel=FIRST)(demo)
+app.command("app", rich_help_panel=FIRST)(app_command)
+app.command(rich_help_panel=FIRST)(plan)
+app.command(rich_help_panel=FIRST)(synthesize)
+app.command(rich_help_panel=FIRST)(methods)
+app.command(rich_help_panel=USE)(sample)
+app.command(rich_help_panel=USE)(query)
+app.command(rich_help_panel=USE)(ledger)
+app.command("verify", rich_help_panel=USE)(verify)
+app.command("sign", rich_help_panel=USE)(sign_release)
+app.command(rich_help_panel=USE)(key)
+app.command(rich_help_panel=USE)(evaluate)
+app.command(rich_help_panel=USE)(card)
 app.command(context_settings=ANY_OPTIONS, add_help_option=False)(bench)
-app.command()(methods)
-app.command("app")(app_command)
-app.command()(demo)
 schema_app.command()(check)
 schema_app.command()(draft)
 schema_app.command()(edit)
 schema_app.command("import")(import_)
 schema_app.command("export")(export)
-app.add_typer(schema_app, name="schema")
+app.add_typer(schema_app, name="schema", rich_help_panel=FIRST)
 for name, step in (
     ("open", book.open_account),
     ("show", book.show),
@@ -75,15 +90,15 @@ for name, step in (
     ("check", book.check),
 ):
     book_app.command(name)(step)
-app.add_typer(book_app, name="book")
-app.command()(curate)
+app.add_typer(book_app, name="book", rich_help_panel=USE)
+app.command(rich_help_panel=MANY)(curate)
 for one in (key, init, sign, certificates):
     consortium_app.command()(one)
 consortium_app.command("check")(check_consortium)
 party_app.command()(serve)
 party_app.command()(audit)
-app.add_typer(consortium_app, name="consortium")
-app.add_typer(party_app, name="party")
+app.add_typer(consortium_app, name="consortium", rich_help_panel=MANY)
+app.add_typer(party_app, name="party", rich_help_panel=MANY)
 
 
 def main() -> None:

@@ -8,21 +8,24 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.console import JsonOption, explained, out, print_json
-from sfumato.files import check_new, write_new
-from sfumato.report.card import card_of, card_report
+from sfumato.files import check_new
+from sfumato.report.card import card_of
 from sfumato.report.page import html_name
 
 
 @explained
 def card(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
-    out_file: Annotated[Path, typer.Option("--out", help="A new .html file.")],
+    out_file: Annotated[
+        Path | None, typer.Option("--out", help="A new .html file; by default FOLDER-card.html beside the folder.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a page about a release that may be published with it: guarantee, ledger, expected errors, schema."""
-    check_new(html_name(out_file))
+    out_file = html_name(folder.with_name(f"{folder.resolve().name}-card.html") if out_file is None else out_file)
+    check_new(out_file)
     found = card_of(folder)
-    write_new({out_file: card_report(found)})
+    found.save(out_file)
     if as_json:
         print_json({"card": str(out_file), **found.to_dict()})
         return

@@ -8,8 +8,10 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
+from platform import python_version
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
@@ -19,6 +21,7 @@ from rich.style import Style
 from rich.text import Text
 
 from sfumato.errors import SfumatoError
+from sfumato.kernels import COMPILED
 from sfumato.text import json_text, one_line
 
 P = ParamSpec("P")
@@ -52,9 +55,23 @@ class SafeConsole(Console):
             safe, style=style, justify=justify, overflow=overflow, emoji=False, markup=False, highlight=False
         )
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; in a pipe a line is a line, however long, so logs and searches find it whole."""
+        if not self.is_terminal and all(isinstance(one, str) for one in objects):
+            options["soft_wrap"] = True
+        super().print(*objects, **options)
+
 
 out = SafeConsole()
 err = SafeConsole(stderr=True)
+
+
+def show_version(asked: bool) -> None:
+    """Print the version, and whether the kernels are compiled, if asked; then end."""
+    if asked:
+        compiled = "compiled" if COMPILED else "not compiled, so slower"
+        print(f"sfumato {version('sfumato')} (kernels {compiled}), Python {python_version()}")
+        raise typer.Exit
 
 
 def explained(command: Callable[P, R]) -> Callable[P, R]:

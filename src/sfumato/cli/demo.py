@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +20,7 @@ from sfumato.cli.party_demo import play
 from sfumato.cli.synthesize import STAGES, summary
 from sfumato.data.records import Records
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
-from sfumato.files import check_new
+from sfumato.files import check_new, write_new
 from sfumato.fitting import fit
 from sfumato.intake.codec import SchemaCodec
 from sfumato.intake.labels import labels
@@ -40,11 +42,16 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Release a simulated survey of 30,000 people, and compare the synthetic table with the simulated one."""
+    survey_file, schema_file = (out_folder.with_name(f"{out_folder.name}-survey.{end}") for end in ("csv", "json"))
     check_new(out_folder, "a release")
+    for file in (survey_file, schema_file):
+        check_new(file)
     from sfumato.survey import simulate, survey_schema_text  # on demand: no other command needs it
 
     schema = Schema.parse(json.loads(survey_schema_text()))
     survey = simulate()
+    tables.write(survey, survey_file, schema)
+    write_new({schema_file: survey_schema_text()})
     if parties is not None and not as_json:
         out.print(f"A curator and {parties} parties start as processes of their own and talk over HTTPS …")
     release, study = _released(parties, survey, schema, out_folder, seed)
@@ -67,7 +74,15 @@ def demo(
         + ", ".join(f"{k}-way {error:.3f}" for k, error in errors.items())
     )
     out.print("(these figures compare with the survey itself; they may be shown only because it is simulated)")
-    out.print(f"Next: sfumato ledger {out_folder} · sfumato sample {out_folder} --rows 5")
+    program = "sfumato" if shutil.which("sfumato") else sys.argv[0]
+    out.print(f"The survey and its schema are in {survey_file} and {schema_file}. Next:")
+    out.print(f"{program} ledger {out_folder}", soft_wrap=True)
+    out.print(f"{program} sample {out_folder} --rows 5", soft_wrap=True)
+    out.print(f"{program} card {out_folder}", soft_wrap=True)
+    out.print(
+        f"{program} synthesize {survey_file} --schema {schema_file} --epsilon 1 --delta 1e-9 --out {out_folder}-2",
+        soft_wrap=True,
+    )
 
 
 def _released(

@@ -10,15 +10,13 @@ import typer
 from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
 from sfumato.errors import ReleaseError
-from sfumato.files import PRIVATE, check_new, write_new
+from sfumato.files import check_new
 from sfumato.intake.labels import labels
 from sfumato.release import Release
 from sfumato.report.assessment import FAST, FULL, assess
 from sfumato.report.figures import Assessment
-from sfumato.report.internal import internal_report
 from sfumato.report.page import INTERNAL, html_name
 from sfumato.schema.schema import Schema
-from sfumato.text import json_text
 
 ALERTS = 8
 """The most alerts that are printed; the report has all."""
@@ -48,8 +46,7 @@ def evaluate(
         show("read")
         found = assess(tables.read(real, public), tables.read(synthetic, public.plain), public, released, fast, show)
         show("write")
-        figures = json_text(found.to_dict()) + "\n"
-        write_new({out_file: internal_report(found), figures_file: figures}, PRIVATE)
+        found.save(out_file)
         show("done")
     if as_json:
         print_json(summary(found, out_file, figures_file))

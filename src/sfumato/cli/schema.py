@@ -70,7 +70,7 @@ def _show_problems(found: list[Problem], table: pa.Table, lines: bool) -> None:
         if lines:
             out.print(f"{one.column}: {len(one.rows):,} rows")
             for row in one.rows[:SHOWN].tolist():
-                out.print(f"  line {row + 2}: {one_line(table.column(one.column)[row].as_py(), 60)}")
+                out.print(f"line {row + 2}: {one_line(table.column(one.column)[row].as_py(), 60)}")
 
 
 @explained

@@ -59,7 +59,7 @@ class _Session:
         some = f"{len(group.columns)} columns" if len(group.columns) > 1 else "1 column"
         out.print(f"{some} {group.title}", soft_wrap=True)
         for name, values in zip(group.columns, group.values, strict=True):
-            out.print(f"  {name}: {values}", soft_wrap=True)
+            out.print(f"- {name}: {values}", soft_wrap=True)
         answer = self._ask(CHOICES)[:1].lower()
         if answer == "q":
             self.done = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import exp
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -10,17 +11,20 @@ import typer
 
 from sfumato.cli.book import payment_for
 from sfumato.cli.console import JsonOption, err, explained, out, print_json, stages
-from sfumato.errors import DataError, ReleaseError, SchemaError
+from sfumato.errors import BudgetError, DataError, ReleaseError, SchemaError
 from sfumato.files import check_new
 from sfumato.fitting import run_job
 from sfumato.job import Job, recipe_of
 from sfumato.parties.identity import Signer
-from sfumato.privacy.budget import budget_of
+from sfumato.privacy.budget import Budget, budget_of
 from sfumato.recipes import DEFAULT
 from sfumato.release import Release
 from sfumato.release.manifest import manifest_hash
 from sfumato.schema.schema import Schema
 from sfumato.verify.signing import sign as sign_release
+
+MOST_EPSILON, MOST_DELTA, MOST_ROWS = 10, 1e-4, 100
+"""Beyond these, a budget promises next to nothing, or the noise drowns everything: a person must say why."""
 
 STAGES = 6
 """read, encode, learn, reconcile, synthesize, done"""
@@ -56,6 +60,9 @@ def synthesize(
     engine: Annotated[
         str, typer.Option(help="Where rows are kept while they are counted: memory, spool (on disk) or auto.")
     ] = "auto",
+    yes: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Go on with an unusual budget, and say why; it is published.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a differentially private synthetic table from a private one."""
@@ -65,7 +72,8 @@ def synthesize(
     check_new(out_folder, "a release")
     signer = None if sign is None else Signer.load(sign)
     recipe, budget = recipe_of(method, views, synthesizer), budget_of(epsilon, delta)
-    job = Job(accepting(Schema.load(schema), accept_observed, accepted_by, reason), recipe, budget)
+    public = with_reason(Schema.load(schema), budget, yes)
+    job = Job(accepting(public, accept_observed, accepted_by, reason), recipe, budget)
     with payment_for(job, book, population, proposal, out_folder.name) as payment, stages(STAGES) as show:
 
         def progress(stage: str) -> None:
@@ -95,6 +103,30 @@ def synthesize(
     )
     for warning in release.warnings:
         err.print(f"warning: {warning}.", soft_wrap=True)
+
+
+def with_reason(schema: Schema, budget: Budget, reason: str | None) -> Schema:
+    """Refuse a budget that promises next to nothing, unless a person says why; the reason goes into the notes."""
+    numbers = budget.guarantee
+    epsilon, delta = numbers.get("epsilon", 0.0), numbers.get("delta", 0.0)
+    most = MOST_DELTA if schema.rows_guess is None else min(MOST_DELTA, 1 / schema.rows_guess)
+    found = []
+    if epsilon > MOST_EPSILON:
+        share = 1 / (1 + exp(-min(epsilon, 700.0)))
+        found.append(f"epsilon {epsilon:g} lets an attacker be right {share:.2%} of the time (a coin: 50 %)")
+    if delta > most:
+        found.append(f"delta {delta:g} is the chance that the promise fails; it should be far below 1 / rows")
+    if schema.unit.rows > MOST_ROWS:
+        found.append(f"unit.rows is {schema.unit.rows}, and the noise is that many times as large")
+    if found and not (reason or "").strip():
+        raise BudgetError(
+            f"{'; '.join(found)}. Usual are epsilon up to {MOST_EPSILON}, delta up to {most:g} and up to {MOST_ROWS} "
+            "rows of a person; to go on all the same, say why with --yes REASON"
+        )
+    if not found:
+        return schema
+    notes = f"{schema.notes}; " if schema.notes else ""
+    return schema.model_copy(update={"notes": f"{notes}unusual budget ({'; '.join(found)}): {reason}"})
 
 
 def accepting(schema: Schema, columns: list[str] | None, by: str | None, reason: str | None) -> Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,7 +75,8 @@ class Release:
         Args:
             rows: how many rows; by default as many as the noisy tables say the private table has.
             seed: of the synthesis; the noise in the tables is part of the release and is not drawn again.
-            given: only rows with these values: for each column a value, a list of values, or {"min": …, "max": …}.
+            given: only rows with these values: for each column a value, a list of values, {"min": …, "max": …} or
+                range(20, 30).
         """
         return tables.convert(self.sample_arrow(rows, seed, given), self.kind, self.schema)
 
@@ -117,14 +118,15 @@ class Release:
         codes = allowed_codes(self.schema, given or {})
         return Drawing(self.schema, self.model, self.recipe.synthesize, codes, rows)
 
-    def marginal(self, *columns: str, confidence: float = CONFIDENCE) -> Any:
+    def marginal(self, *columns: str | Sequence[str], confidence: float = CONFIDENCE) -> Any:
         """The table of counts over any columns, of the kind that was given to `fit`: free, and the same every time.
 
         Each cell has its labels, `count`, `standard_error`, `low`, `high` and `unbiased`; docs/intervals.md says what
         they mean. Where there is no interval, they are null, and `no_interval` in the metadata (of a pandas table, in
         its `attrs`) says why.
         """
-        table = self.marginal_arrow(*columns, confidence=confidence)
+        named = [name for one in columns for name in ([one] if isinstance(one, str) else one)]
+        table = self.marginal_arrow(*named, confidence=confidence)
         if self.kind == "pandas":
             frame = table.to_pandas()
             frame.attrs = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}

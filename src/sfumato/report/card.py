@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.errors import ReleaseError
 from sfumato.exact import exact_number, printed_up
+from sfumato.files import check_new, write_new
 from sfumato.intake.labels import labels
 from sfumato.models.residuals import NoisyTable as NoisyCounts
 from sfumato.release import Release, storage
@@ -23,6 +24,8 @@ from sfumato.report.page import (
     Stamp,
     beside,
     figure,
+    framed,
+    html_name,
     page,
     paragraph,
     section,
@@ -85,6 +88,17 @@ class Card:
         """What the page says at its top: amber, where the guarantee leaves out what was read from the data."""
         return PARTLY if self.observed else PUBLISHABLE
 
+    def save(self, file: str | Path) -> Path:
+        """Write the page to a new .html file."""
+        path = html_name(Path(file))
+        check_new(path)
+        write_new({path: card_report(self)})
+        return path
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, for notebooks."""
+        return framed(card_report(self))
+
     def to_dict(self) -> dict[str, Any]:
         """These figures as JSON, with the stamp first."""
         return {"stamp": f"{self.stamp.words}: {self.stamp.reason}", **asdict(self)}
@@ -103,6 +117,15 @@ def card_of(folder: Path) -> Card:
         raise ReleaseError(
             f"{str(folder / 'release.json')!r} lacks versions; give a folder as Sfumato wrote it"
         ) from None
+    return _card(release, versions)
+
+
+def card_of_release(release: Release) -> Card:
+    """The figures of a card of a release that is not saved yet."""
+    return _card(release, {str(name): str(version) for name, version in release.description()["versions"].items()})
+
+
+def _card(release: Release, versions: dict[str, str]) -> Card:
     schema = release.schema
     return Card(
         name=schema.name,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from sfumato.evaluate.classifiers import Score
 from sfumato.evaluate.copies import Copies
 from sfumato.evaluate.raw import RawFigures
 from sfumato.evaluate.stages import StageErrors
+from sfumato.files import PRIVATE, check_new, write_new
 from sfumato.report.coverage import Coverage
-from sfumato.report.page import INTERNAL
+from sfumato.report.page import INTERNAL, framed, html_name
 from sfumato.report.spending import Spending
 from sfumato.report.verdicts import Alert, Verdict
+from sfumato.text import json_text
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -120,6 +123,23 @@ class Assessment:
     rules: tuple[RuleFigures, ...]
     classifiers: ClassifierFigures
     release: ReleaseFigures | None
+
+    def save(self, file: str | Path) -> Path:
+        """Write the report to a new .html file, for the owner alone; the figures go to .json beside it."""
+        from sfumato.report.internal import internal_report  # which draws these figures, and so imports them
+
+        path = html_name(Path(file))
+        figures = path.with_suffix(".json")
+        check_new(path)
+        check_new(figures)
+        write_new({path: internal_report(self), figures: json_text(self.to_dict()) + "\n"}, PRIVATE)
+        return path
+
+    def _repr_html_(self) -> str:
+        """The report in a frame of its own, for notebooks."""
+        from sfumato.report.internal import internal_report
+
+        return framed(internal_report(self))
 
     def to_dict(self) -> dict[str, Any]:
         """These figures as JSON, with the stamp first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 
@@ -55,6 +56,11 @@ def page(stamp: Stamp, title: str, body: Iterable[str]) -> str:
         + "\n".join(body)
         + "\n</main></div></body></html>\n"
     )
+
+
+def framed(document: str) -> str:
+    """A whole page inside another one, such as a notebook, with its own style and nothing of the other's."""
+    return f'<iframe sandbox style="width: 100%; height: 640px; border: 0" srcdoc="{escape(document)}"></iframe>'
 
 
 def section(title: str, words: str, *parts: str) -> str:

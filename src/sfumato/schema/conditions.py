@@ -15,6 +15,8 @@ from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime,
 from sfumato.schema.schema import Schema
 
 Codes = NDArray[np.int64]
+BEGINS = 40
+"""The most bins that a message names."""
 
 
 def allowed_codes(schema: Schema, given: Mapping[str, Any]) -> dict[str, Codes]:
@@ -22,9 +24,9 @@ def allowed_codes(schema: Schema, given: Mapping[str, Any]) -> dict[str, Codes]:
 
     Args:
         schema: the public schema.
-        given: for each column a value, a list of values, or a range {"min": …, "max": …} with one bound or both; None
-            is a missing value. A column of bins takes ranges that begin and end with a bin, since what lies inside a
-            bin is drawn and not known.
+        given: for each column a value, a list of values, or a range: {"min": …, "max": …} with one bound or both, or
+            range(20, 30). None is a missing value. A column of bins takes ranges that begin and end with a bin, since
+            what lies inside a bin is drawn and not known.
     """
     return {name: _codes(schema[name], wish) for name, wish in given.items()}
 
@@ -34,6 +36,12 @@ def _codes(column: Column, wish: Any) -> Codes:
         if not wish or not set(wish) <= {"min", "max"}:
             raise _unfit(column, 'a value, a list of values or a range such as {"min": 20, "max": 29}')
         return _range(column, wish.get("min"), wish.get("max"))
+    if isinstance(wish, range):
+        if not wish or wish.step != 1:
+            raise _unfit(column, "a range of steps of one that is not empty, such as range(20, 30)")
+        return _range(column, wish[0], wish[-1])
+    if isinstance(wish, tuple) and len(wish) == 2 and not isinstance(column, Categorical | Boolean):
+        raise _unfit(column, 'range(20, 30) or {"min": 20, "max": 29} for "from … to", and a list for "one of these"')
     wishes = wish if isinstance(wish, list | tuple | set | frozenset) else [wish]
     if not wishes:
         raise _unfit(column, "at least one value")
@@ -78,7 +86,9 @@ def _range(column: Column, low: Any, high: Any) -> Codes:
     if isinstance(column.binning(), RealBins):  # bins of real numbers touch each other; only what lies between counts
         touched = (firsts < most) & (lasts > least)
     if (touched & ~inside).any():
-        raise _unfit(column, "a range of whole bins; this one cuts a bin, inside of which values are drawn evenly")
+        begin = ", ".join(f"{first:.10g}" for first in firsts[:BEGINS]) if isinstance(column, Integer | Number) else ""
+        told = f"; its bins begin at {begin}{' …' if len(firsts) > BEGINS else ''}" if begin else ""
+        raise _unfit(column, f"a range of whole bins; this one cuts a bin, inside of which values are drawn{told}")
     if not inside.any():
         raise _unfit(column, "a range inside its bounds, with min not above max")
     return np.append(np.flatnonzero(inside), _special(column, least, most))

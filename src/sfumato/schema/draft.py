@@ -32,6 +32,7 @@ from sfumato.schema.draft_table import (
 from sfumato.schema.draft_texts import FIXED_POINT, categorical_keys, text_keys, unpublishable
 from sfumato.schema.reading import Reading
 from sfumato.schema.schema import Schema
+from sfumato.text import html_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,6 +46,15 @@ class Draft:
 
     schema: Schema
     findings: tuple[Finding, ...]
+
+    def _repr_html_(self) -> str:
+        """What was found, column by column, for notebooks."""
+        rows = "".join(
+            f"<tr><td>{html_line(one.column)}</td><td>{html_line(one.proposal)}</td><td>{html_line(one.why)}</td></tr>"
+            for one in self.findings
+        )
+        head = "<tr><th>column</th><th>proposal</th><th>why</th></tr>"
+        return f"<p><b>A draft, taken from the data: not private.</b></p><table>{head}{rows}</table>"
 
 
 def draft(table: pa.Table, name: str, reading: Reading | None = None, keep: Collection[str] = ()) -> Draft:

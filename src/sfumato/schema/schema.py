@@ -91,6 +91,13 @@ class Schema(BaseModel):
         except ValidationError as error:
             raise SchemaError(explain(error, keys, cls)) from None
 
+    @classmethod
+    def of(cls, schema: Schema | Mapping[str, Any] | str | Path) -> Schema:
+        """A schema as it is, its keys, or the path of its file."""
+        if isinstance(schema, Schema):
+            return schema
+        return cls.parse(schema) if isinstance(schema, Mapping) else cls.load(schema)
+
     @model_validator(mode="before")
     @classmethod
     def _forget_counts(cls, keys: Any) -> Any:

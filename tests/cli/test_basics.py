@@ -1,0 +1,120 @@
+"""The command line as a newcomer meets it, and the same from Python."""
+
+import json
+import shlex
+
+import numpy as np
+import pandas
+import pyarrow as pa
+import pytest
+from test_commands import SCHEMA, clinic, sfumato, synthesize, table
+
+import sfumato as package
+from sfumato.errors import SchemaError
+
+__all__ = ["clinic"]  # the fixture
+
+
+def test_the_version_tells_about_the_kernels():
+    found = sfumato("--version")
+    assert found.exit_code == 0
+    assert found.stdout.startswith(f"sfumato {package.__version__} (kernels ")
+
+
+def test_help_has_groups_and_completion():
+    text = sfumato("--help").stdout
+    for words in ("First steps", "Use and check a release", "Many parties", "--install-completion"):
+        assert words in text
+
+
+def test_lines_are_whole_in_a_pipe(clinic):
+    result = synthesize(clinic)
+    assert any(line.startswith("Guarantee: ") and line.endswith("%).") for line in result.stdout.splitlines())
+
+
+def test_quiet_says_nothing_more(clinic):
+    result = sfumato(
+        *("--quiet", "synthesize", clinic / "clinic.csv", "--schema", clinic / "clinic.schema.json"),
+        *("--epsilon", "2", "--delta", "1e-6", "--out", clinic / "release"),
+    )
+    assert result.exit_code == 0
+    assert result.stdout == ""
+
+
+def test_a_budget_that_promises_nothing_needs_a_reason(clinic):
+    asked = ("--epsilon", "100", "--delta", "0.1")
+    base = ("synthesize", clinic / "clinic.csv", "--schema", clinic / "clinic.schema.json", "--out", clinic / "r")
+    refused = sfumato(*base, *asked)
+    assert refused.exit_code == 2
+    assert "right 100.00% of the time" in refused.stderr
+    assert "chance that the promise fails" in refused.stderr
+    assert not (clinic / "r").exists()
+    assert sfumato(*base, *asked, "--yes", "  ").exit_code == 2
+    assert sfumato(*base, *asked, "--yes", "made-up rows").exit_code == 0
+    assert "made-up rows" in json.loads((clinic / "r" / "schema.json").read_text())["notes"]
+
+
+def test_a_card_has_a_place_of_its_own(clinic):
+    synthesize(clinic)
+    assert sfumato("card", clinic / "release").exit_code == 0
+    assert (clinic / "release-card.html").exists()
+
+
+def test_the_demo_leaves_what_its_commands_need(tmp_path):
+    result = sfumato("demo", "--out", tmp_path / "demo", "--seed", "1")
+    assert result.exit_code == 0, result.output
+    lines = [
+        line for line in result.stdout.splitlines() if " " in line and line.split()[0].endswith(("sfumato", "pytest"))
+    ]
+    assert len(lines) == 4
+    for line in lines:
+        found = sfumato(*shlex.split(line)[1:])
+        assert found.exit_code == 0, (line, found.output)
+    assert (tmp_path / "demo-2" / "synthetic.csv").exists()
+
+
+def test_python_has_what_the_command_line_has(clinic, tmp_path):
+    found = package.draft(clinic / "clinic.csv")
+    assert {one.column for one in found.findings} == set(found.schema.names)
+    assert "not private" in found._repr_html_()
+    assert package.check(table(), SCHEMA) == ()
+    release = package.fit(table(), SCHEMA, epsilon=2, delta=1e-6)
+    card = package.card(release)
+    assert "srcdoc" in card._repr_html_()
+    assert card == package.card(release.save(tmp_path / "r"))
+    card.save(tmp_path / "card.html")
+    judged = package.evaluate(table(), release.sample(), SCHEMA, release=release, fast=True)
+    assert [one.use for one in judged.verdicts][:2] == ["single columns", "crosstabs"]
+    judged.save(tmp_path / "report.html")
+    assert json.loads((tmp_path / "report.json").read_text())["verdicts"]
+    assert release.marginal(["sex", "smoker"]).equals(release.marginal("sex", "smoker"))
+
+
+def test_a_range_is_a_range_and_a_tuple_is_a_question():
+    age = {"name": "age", "type": "integer", "min": 0, "max": 99, "bins": 10}
+    data = pa.table({"age": np.arange(100)})
+    release = package.fit(data, {"name": "t", "columns": [age]}, epsilon=5, method="dpview")
+    ages = release.sample_arrow(50, given={"age": range(20, 30)})["age"].to_pylist()
+    assert set(ages) <= set(range(20, 30))
+    with pytest.raises(SchemaError, match=r"range\(20, 30\)"):
+        release.sample(5, given={"age": (20, 29)})
+    with pytest.raises(SchemaError, match="its bins begin at 0, 10, 20"):
+        release.sample(5, given={"age": range(20, 25)})
+    with pytest.raises(SchemaError, match="steps of one"):
+        release.sample(5, given={"age": range(20, 30, 2)})
+
+
+def test_examples_of_the_documentation_run():
+    import doctest
+
+    from sfumato import steward
+    from sfumato.tables import written
+
+    for module in (steward, written):
+        assert doctest.testmod(module).failed == 0
+        assert doctest.testmod(module).attempted > 0
+
+
+def test_frames_are_drafted_too():
+    frame = pandas.DataFrame({"age": [30, 40], "name": pandas.Categorical(["a", "b"])})
+    assert package.draft(frame, "people").schema.names == ("age", "name")
