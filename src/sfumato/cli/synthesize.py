@@ -97,7 +97,9 @@ def synthesize(
     out.print(f"{report['folder']}: {report['rows']:,} synthetic rows by {release.method} in {report['seconds']} s")
     out.print(f"Guarantee: {report['guarantee']}.")
     if release.schema.observed:
-        out.print(f"NOT FULLY PROTECTED: the domain of {', '.join(release.schema.observed)} was read from the data.")
+        out.print(
+            f"NOT FULLY PROTECTED: {len(release.schema.observed)} columns have a domain that was read from the data."
+        )
     out.print(
         f"{report['noisy_tables']} noisy tables; the ledger has {report['events']} events: sfumato ledger {out_folder}"
     )

@@ -168,7 +168,8 @@ def _verdicts(
     for one in tables:
         if one.columns < 3:
             use, error = ("single columns", max(one.mean, inside)) if one.columns == 1 else ("crosstabs", one.mean)
-            yield table_verdict(use, error, one.halves)
+            where = "in raw numbers" if error > one.mean else ""
+            yield table_verdict(use, error, one.halves, where)
     if classifiers.majority is not None:
         best, reached = (
             max(score.accuracy for score in some)

@@ -18,12 +18,14 @@ from sfumato.release import Release, storage
 from sfumato.release.expected import ExpectedNoise, expected_noise
 from sfumato.release.intervals import table_interval
 from sfumato.report import charts, spending
+from sfumato.report.card_about import about_of, checksums_of, few, files_section, use_section
 from sfumato.report.page import (
     PARTLY,
     PUBLISHABLE,
     Stamp,
     beside,
     figure,
+    folded,
     framed,
     html_name,
     page,
@@ -69,8 +71,7 @@ class Card:
     """All figures of a card."""
 
     name: str
-    source: str | None
-    license: str | None
+    about: dict[str, str]
     method: str
     estimated_rows: int
     spending: Spending
@@ -82,6 +83,7 @@ class Card:
     parameters: dict[str, str]
     versions: dict[str, str]
     book: str
+    checksums: dict[str, str]
 
     @property
     def stamp(self) -> Stamp:
@@ -117,31 +119,32 @@ def card_of(folder: Path) -> Card:
         raise ReleaseError(
             f"{str(folder / 'release.json')!r} lacks versions; give a folder as Sfumato wrote it"
         ) from None
-    return _card(release, versions)
+    return _card(release, versions, checksums_of(folder))
 
 
 def card_of_release(release: Release) -> Card:
     """The figures of a card of a release that is not saved yet."""
-    return _card(release, {str(name): str(version) for name, version in release.description()["versions"].items()})
+    versions = {str(name): str(version) for name, version in release.description()["versions"].items()}
+    return _card(release, versions, {})
 
 
-def _card(release: Release, versions: dict[str, str]) -> Card:
+def _card(release: Release, versions: dict[str, str], checksums: dict[str, str]) -> Card:
     schema = release.schema
     return Card(
         name=schema.name,
-        source=schema.source,
-        license=schema.license,
+        about=about_of(schema),
         method=release.method,
         estimated_rows=release.rows,
         spending=spending_of(release.ledger),
         tables=tuple(_noisy(one, release) for one in release.noisy_tables),
         columns=tuple(map(_column, schema.columns)),
         observed=schema.observed,
-        accepted=tuple(f"{', '.join(one.columns)} by {one.by}: {one.reason}" for one in schema.accept_observed),
+        accepted=tuple(f"{few(one.columns)} by {one.by}: {one.reason}" for one in schema.accept_observed),
         warnings=release.warnings,
         parameters=release.recipe.parameters(),
         versions=versions,
         book=book,
+        checksums=checksums,
     )
 
 
@@ -171,8 +174,6 @@ def card_report(card: Card) -> str:
 
 def _body(card: Card) -> Iterator[str]:
     about = f"A differentially private release of the table {card.name!r}, made by the method {card.method}."
-    about += f" Source: {card.source}." if card.source else ""
-    about += f" License: {card.license}." if card.license else ""
     yield paragraph(about, "lead")
     if card.observed:
         yield paragraph(_exception(card), "warning")
@@ -188,16 +189,18 @@ def _body(card: Card) -> Iterator[str]:
         ]
     )
     yield beside(_guarantee(card), _budget(card.spending), _expected(card))
+    yield use_section(card.about)
     yield _schema(card)
     yield _errors(card)
     yield _ledger(card.spending)
     yield _method(card)
+    yield files_section(card.checksums)
     yield f"<footer>{card.stamp.words}: {card.stamp.reason}. Written by sfumato card.</footer>"
 
 
 def _exception(card: Card) -> str:
     words = (
-        f"The guarantee does not cover the declared values of {', '.join(card.observed)}: they were observed in the "
+        f"The guarantee does not cover the declared values of {few(card.observed)}: they were observed in the "
         "data and are published as they are. "
     )
     return words + (f"Accepted as public: {'; '.join(card.accepted)}." if card.accepted else "A person accepted them.")
@@ -246,7 +249,7 @@ def _ledger(spent: Spending) -> str:
         for one in spent.questions
     ]
     heads = ("question", "stage", "noise", f"cost ({spent.unit})", "of the budget")
-    return section("The ledger", words, table(heads, rows, frozenset({3, 4})))
+    return folded("The ledger", words, table(heads, rows, frozenset({3, 4})))
 
 
 def _ranked(card: Card) -> list[NoisyTable]:
@@ -291,7 +294,7 @@ def _errors(card: Card) -> str:
         for one in _ranked(card)
     ]
     heads = ("table", "cells", "noise in a cell", "95 % interval", "share of rows")
-    return section("Expected error of each table", words, table(heads, rows, frozenset({1, 2, 3, 4})))
+    return folded("Expected error of each table", words, table(heads, rows, frozenset({1, 2, 3, 4})))
 
 
 def _schema(card: Card) -> str:
@@ -307,7 +310,7 @@ def _schema(card: Card) -> str:
     ]
     words = "The columns as they were declared in public, and where the bounds and categories were taken from."
     heads = ("column", "type", "values", "source of the values", "note")
-    return section("The schema", words, table(heads, rows))
+    return (section if len(rows) <= LISTED else folded)("The schema", words, table(heads, rows))
 
 
 def _method(card: Card) -> str:
@@ -315,4 +318,4 @@ def _method(card: Card) -> str:
     rows.append(("book that paid for it", card.book))
     rows += [(f"version of {name}", version) for name, version in card.versions.items()]
     words = f"The method {card.method}, stage by stage, and the software that made this release."
-    return section("Method and versions", words, table(("part", "setting"), rows))
+    return folded("Method and versions", words, table(("part", "setting"), rows))

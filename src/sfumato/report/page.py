@@ -72,6 +72,12 @@ def section(title: str, words: str, *parts: str) -> str:
     )
 
 
+def folded(title: str, words: str, *parts: str) -> str:
+    """A section that is closed until a reader opens it, and that is not printed while it is closed."""
+    head = f"<summary><h2>{html_line(title)}</h2></summary><p>{html_line(words)}</p>"
+    return f'<details id="{_anchor(title)}">{head}' + "".join(parts) + "</details>"
+
+
 def _anchor(title: str) -> str:
     """The name by which a section of ours is linked to."""
     return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in title.lower())

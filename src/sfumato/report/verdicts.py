@@ -38,7 +38,7 @@ class Alert:
     action: str
 
 
-def table_verdict(use: str, error: float, halves: float) -> Verdict:
+def table_verdict(use: str, error: float, halves: float, where: str = "") -> Verdict:
     """A verdict by the distance of tables, beside that of two random halves of the real rows.
 
     Two samples of n / 2 rows are as far apart as chance makes them, h = 2 c / sqrt(n). A sample of m rows is
@@ -46,7 +46,7 @@ def table_verdict(use: str, error: float, halves: float) -> Verdict:
     """
     grade = "good" if error <= max(GOOD, 2 * halves) else "fair" if error <= max(FAIR, 5 * halves) else "poor"
     share = 1.0 if error <= 0 else min(1.0, (halves / (2 * error)) ** 2)
-    words = f"error {percent(error)}, two halves of the real rows {percent(halves)}"
+    words = f"error {percent(error)}{where and ' '}{where}, two halves of the real rows {percent(halves)}"
     if 0 < share < 1:
         words += f"; as good as a random {percent(share)} sample of the real rows"
     return Verdict(use, grade, words)

@@ -44,6 +44,10 @@ class Schema(BaseModel):
     name: Name
     source: Text | None = None
     license: Text | None = None
+    publisher: Text | None = None
+    contact: Text | None = None
+    purpose: Text | None = None
+    citation: Text | None = None
     rows_guess: Annotated[int, Strict(), Field(ge=1)] | None = None
     notes: Text | None = None
     neighbours: Literal["add-remove", "replace-one"] = "add-remove"
