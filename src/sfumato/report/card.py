@@ -119,16 +119,16 @@ def card_of(folder: Path) -> Card:
         raise ReleaseError(
             f"{str(folder / 'release.json')!r} lacks versions; give a folder as Sfumato wrote it"
         ) from None
-    return _card(release, versions, checksums_of(folder))
+    return _card(release, versions, checksums_of(folder), book)
 
 
 def card_of_release(release: Release) -> Card:
     """The figures of a card of a release that is not saved yet."""
     versions = {str(name): str(version) for name, version in release.description()["versions"].items()}
-    return _card(release, versions, {})
+    return _card(release, versions, {}, "none: not saved yet")
 
 
-def _card(release: Release, versions: dict[str, str], checksums: dict[str, str]) -> Card:
+def _card(release: Release, versions: dict[str, str], checksums: dict[str, str], book: str) -> Card:
     schema = release.schema
     return Card(
         name=schema.name,
