@@ -74,16 +74,16 @@ def _print(plan: Plan) -> None:
         if plan.wish.epsilon is None:
             out.print(f"Wanted: {plan.wish.wish}: {plan.wish.basis}.")
         else:
-            out.print(f"Wanted: {plan.wish.wish}: epsilon = {plan.wish.epsilon:g} gives ±{plan.wish.rows:.0f} rows")
-            out.print(f"  ({plan.wish.basis}).")
+            given = f"epsilon = {plan.wish.epsilon:g} gives ±{plan.wish.rows:,.0f} rows"
+            out.print(f"Wanted: {plan.wish.wish}: {given}; {plan.wish.basis}.")
     out.print(
         f"Attack rate (proven): an attacker tells a row's presence at most {percent(plan.attack_rate)} of the time"
     )
     out.print(f"Errors (rehearsed): single columns {span(plan.one_way)}, pairs of columns {span(plan.pairs)}")
     low, high = plan.seconds
     out.print(
-        f"This machine (rehearsed): {low:.1f} to {high:.1f} CPU seconds, {plan.memory / 1e6:,.0f} MB, "
-        f"{plan.cells[0]:,.0f} to {plan.cells[1]:,.0f} noisy cells"
+        f"This machine (rehearsed): {low:.1f} to {high:.1f} CPU seconds, {plan.memory / 1e6:,.0f} MB beside the "
+        f"program, {plan.cells[0]:,.0f} to {plan.cells[1]:,.0f} noisy cells"
     )
     columns = Table("column", title="Noise of single columns: ± rows in 95 of 100 cases")
     for head in ("values", "noise, ± rows", "smallest group", "error"):
@@ -114,7 +114,7 @@ def _print(plan: Plan) -> None:
     if plan.lost:
         err.print(f"This budget cannot support the schema. Columns at fault: {', '.join(plan.lost)}.")
         for number, way in enumerate(plan.ways_out, start=1):
-            err.print(f"  {number}. {way}")
+            err.print(f"{number}. {way}")
 
 
 def span(error: Range) -> str:

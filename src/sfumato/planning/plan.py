@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import BudgetError
+from sfumato.intake.attributes import Attributes
 from sfumato.job import Job, foreseen, recipe_of
+from sfumato.learn.measure import Tables
 from sfumato.learn.once import Once
 from sfumato.learn.select.given_views import GivenView, GivenViews
 from sfumato.pipeline import Recipe
@@ -25,16 +27,16 @@ from sfumato.planning.forecast import (
 from sfumato.planning.population import POPULATIONS
 from sfumato.planning.rehearsal import TRACK_RECORD, Rehearsal, rehearse
 from sfumato.planning.support import lost_columns, ways_out
-from sfumato.planning.wish import Granted, Wish, solve, times
+from sfumato.planning.wish import Granted, Wish, solve
 from sfumato.privacy.accountant import membership_advantage
-from sfumato.privacy.budget import Budget, budget_of
+from sfumato.privacy.budget import LARGEST, SMALLEST, ApproxDP, Budget, PureDP, budget_of
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.schema.schema import Schema
 
 Progress = Callable[[str], None]
 
-CURVE = (0.25, 0.5, 2.0, 4.0)
-"""The budgets of the picture beside the planned one: noise falls by these factors."""
+CURVE = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
+"""The epsilons of the picture, beside the planned one."""
 
 EXTREMES = (POPULATIONS[0], POPULATIONS[3])
 """The populations that are rehearsed where it has to be quick."""
@@ -196,8 +198,12 @@ def _attack_rate(budget: Budget) -> float:
 
 def _curve(job: Job, rows: int, made: Sequence[Rehearsal], progress: Progress) -> Iterator[Point]:
     """Budgets around that of the job, in order."""
-    budgets = {1.0: job.budget} | {factor: times(job.budget, factor) for factor in CURVE}
-    for factor, budget in sorted(budgets.items()):
+    for factor in CURVE:
+        budget = job.budget
+        if not isinstance(budget, PureDP | ApproxDP) or not SMALLEST <= budget.epsilon * factor <= LARGEST:
+            continue
+        epsilon = budget.epsilon * factor
+        budget = PureDP(epsilon) if isinstance(budget, PureDP) else ApproxDP(epsilon, budget.delta)
         changed = replace(job, budget=budget)
         numbers = changed.opened.guarantee
         runs = made if factor == 1 else list(rehearse(changed, rows, EXTREMES, measure_memory=False))
@@ -222,19 +228,25 @@ def _granted(job: Job, rows: int, wish: Wish, progress: Progress) -> tuple[Job, 
 
         return solve(wish.rows, job.budget, noise)
 
-    found = search(job)
-    basis = "the rehearsed method measures these columns together"
-    learn = job.recipe.learn
-    if found is None and job.recipe.takes_views and isinstance(learn, Once):
-        view = GivenViews((GivenView(wish.columns),))
-        job = replace(job, recipe=replace(job.recipe, learn=replace(learn, select=view)))
-        found = search(job)
+    recipe = job.recipe
+    if recipe.takes_views and recipe.needs and len(wish.columns) > 1:
+        # The method chooses tables by asking the rows: only a view that is given is sure to be measured.
+        view = GivenViews((GivenView(Attributes(job.schema).needed(wish.columns)),))
+        learn = replace(recipe.learn, select=view) if isinstance(recipe.learn, Once) else Once(view, Tables())
+        job = replace(job, recipe=replace(recipe, learn=learn, needs=()))
         basis = (
-            "the method would not measure these columns together, so the plan is for a run with --views that names "
-            "them; other columns get tables of their own"
+            f"method {recipe.name} chooses tables by the rows, so this is for a run with --views that names these "
+            "columns; the others get tables of their own"
         )
+    elif recipe.needs and len(wish.columns) > 1:
+        basis = "these columns were measured together in the rehearsals, but the rows decide whether they will be"
+    else:
+        basis = "budget and schema decide that these columns are measured together"
+    found = search(job)
     if found is None:
-        reason = "no budget that is allowed makes it so, or the method does not measure these columns together"
+        reason = (
+            "no budget that is allowed makes it so, or the method does not measure these columns together; see --views"
+        )
         return job, Granted(str(wish), None, None, reason)
     budget, noise = found
     job = replace(job, budget=budget)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, log10
+from math import ceil, floor, log10, sqrt
 
 from sfumato.errors import BudgetError
 from sfumato.privacy.accountant import gaussian_epsilon
@@ -21,6 +21,9 @@ TRIES = 8
 
 CLOSE = 0.93
 """A budget is good enough if its noise is between this part of what was wanted and all of it."""
+
+AIM = 0.98
+"""What is aimed at, as a part of what was wanted: rounding must not spoil it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Wish:
             schema[name]  # an unknown column is refused, with those that there are
         if len(set(names)) < len(names):
             raise BudgetError(f"--want names a column twice: {' × '.join(names)}; name each once")
-        return cls(rows, tuple(sorted(names, key=schema.names.index)))
+        return cls(rows, names)
 
 
 @dataclass(frozen=True)
@@ -76,23 +79,29 @@ def solve(wished: float, budget: Budget, noise: Callable[[Budget], float | None]
     """The least budget, up to a few percent, whose noise is at most `wished`; None if there is no noise to be had.
 
     Noise falls with the budget in a known way as long as the same tables are measured; where they change, it is looked
-    up again. `noise` is None where no table holds what is asked for.
+    up again. `noise` is None where no table tells what is asked for.
     """
-    found: tuple[Budget, float] | None = None
+    scale, poor = 1.0, 0.0
+    found: tuple[float, Budget, float] | None = None
     for _ in range(TRIES):
-        rows = noise(budget)
-        if rows is None:
-            return found
-        if rows <= wished and (found is None or found[1] < rows):
-            found = budget, rows
-        if CLOSE * wished <= rows <= wished:
-            return found
-        # Aim a little below what is wanted, so rounding does not spoil it.
-        another = times(budget, rows / (0.98 * wished))
-        if another == budget:
-            return found
-        budget = another
-    return found
+        tried = times(budget, scale)
+        rows = noise(tried)
+        if rows is not None and rows <= wished:
+            found = scale, tried, rows
+            if rows >= CLOSE * wished:
+                break
+        else:
+            poor = max(poor, scale)
+        if found is None:
+            scale *= 4 if rows is None else rows / (AIM * wished)
+        else:
+            least, _, rows = found
+            if least * CLOSE <= poor:
+                break
+            # Noise foretells the scale; between one that is too little and one that is enough, the middle does.
+            guess = least * rows / (AIM * wished)
+            scale = guess if guess > poor else sqrt(max(poor, guess / 4) * least)
+    return found and found[1:]
 
 
 def times(budget: Budget, factor: float) -> Budget:

@@ -37,7 +37,7 @@ def _body(plan: Plan) -> Iterator[str]:
             (_span(plan.one_way), "error of single columns (rehearsed)"),
             (_span(plan.pairs), "error of pairs of columns (rehearsed)"),
             (f"{plan.seconds[1]:.0f} s", "CPU time on this machine, at most (rehearsed)"),
-            (f"{plan.memory / 1e6:,.0f} MB", "memory (rehearsed)"),
+            (f"{plan.memory / 1e6:,.0f} MB", "memory beside the program itself (rehearsed)"),
         ]
     )
     if plan.wish is not None:
@@ -90,10 +90,10 @@ def picture_of(curve: Sequence[Point], planned: float) -> str:
         upper = [f"{x(p.epsilon):.1f} {y(one[1]):.1f}" for p, one in zip(curve, ranges, strict=True)]
         lower = [f"{x(p.epsilon):.1f} {y(one[0]):.1f}" for p, one in zip(curve, ranges, strict=True)]
         outline = "M" + "L".join([*upper, *reversed(lower)]) + "Z"
-        parts.append(f'<path class="{name}" fill-opacity="0.55" d="{outline}"/>')
+        parts.append(f'<path class="{name} band" d="{outline}"/>')
     rates = "M" + "L".join(f"{x(p.epsilon):.1f} {rate(p.attack_rate):.1f}" for p in curve)
-    parts.append(f'<path d="{rates}" fill="none" stroke="var(--heat)" stroke-width="2.5"/>')
-    parts.append(line(x(planned), TOP, x(planned), TOP + height, "diagonal"))
+    parts.append(f'<path d="{rates}" class="rate-line"/>')
+    parts.append(line(x(planned), TOP, x(planned), TOP + height, "mark"))
     for point in curve:
         says = (
             f"epsilon {point.epsilon:g}: single columns {_span(point.one_way)}, pairs {_span(point.pairs)}, "
