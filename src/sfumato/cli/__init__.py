@@ -1,7 +1,8 @@
 """The command line: each command parses, calls one library function, and prints.
 
 Exit codes: 0 done; 2 the input was wrong and the message says what to do; 3 a plan whose budget cannot support the
-schema; 4 a release is not what it says (`verify`); 1 a fault of Sfumato; 130 interrupted.
+schema; 4 a release is not what it says (`verify`); 5 this build does not keep its promise (`audit`); 1 a fault of
+Sfumato; 130 interrupted.
 """
 
 import warnings
@@ -13,6 +14,7 @@ import typer
 
 from sfumato.cli import book
 from sfumato.cli.app import app as app_command
+from sfumato.cli.audit import audit_build
 from sfumato.cli.bench import ANY_OPTIONS, bench
 from sfumato.cli.card import card
 from sfumato.cli.console import out, show_version
@@ -70,6 +72,7 @@ app.command(rich_help_panel=USE)(ledger)
 app.command("verify", rich_help_panel=USE)(verify)
 app.command("sign", rich_help_panel=USE)(sign_release)
 app.command(rich_help_panel=USE)(key)
+app.command("audit", rich_help_panel=USE)(audit_build)
 app.command(rich_help_panel=USE)(evaluate)
 app.command(rich_help_panel=USE)(card)
 app.command(context_settings=ANY_OPTIONS, add_help_option=False)(bench)

@@ -12,14 +12,12 @@ from rich.text import Text
 from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.parties.identity import Signer
 from sfumato.text import one_line
-from sfumato.verify import Result, verify
-from sfumato.verify.findings import LIMITS
+from sfumato.verify import verify
+from sfumato.verify.findings import LIMITS, STYLES
 from sfumato.verify.signing import sign as sign_release
 
 INCONSISTENT = 4
 """The exit code for a release that is not what it says."""
-
-_STYLES = {Result.PASSED: "green", Result.FAILED: "bold red", Result.NOT_CHECKED: "yellow"}
 
 
 @explained
@@ -36,7 +34,7 @@ def check(
     else:
         table = Table("check", "result", "what was found", title=f"Verification of {folder}")
         for one in verdict.findings:
-            table.add_row(one.check, Text(one.result.value, style=_STYLES[one.result]), one_line(one.detail))
+            table.add_row(one.check, Text(one.result.value, style=STYLES[one.result]), one_line(one.detail))
         out.print(table)
         out.print("Consistent." if verdict.is_consistent else "NOT consistent: do not rely on this release.")
         out.print("No check can show from a folder:")

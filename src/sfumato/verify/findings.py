@@ -25,6 +25,10 @@ class Result(Enum):
     NOT_CHECKED = "not checked"
 
 
+STYLES = {Result.PASSED: "green", Result.FAILED: "bold red", Result.NOT_CHECKED: "yellow"}
+"""How results look on a terminal."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One check and how it ended, in a sentence."""

@@ -1,0 +1,183 @@
+"""`audit`: all checks of a build, for one schema and method or for all of them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.audit.canary import Game, play
+from sfumato.audit.encoding import encoding_problems
+from sfumato.audit.noise import kernel_problems, noise_problems
+from sfumato.audit.replay import Replayed, replay
+from sfumato.audit.rows import made_up
+from sfumato.errors import MethodError, SfumatoError
+from sfumato.fitting import run_job
+from sfumato.job import Job, recipe_of
+from sfumato.pipeline import Guarantee, Progress
+from sfumato.privacy.budget import ApproxDP, Budget, PureDP, SkellamDP
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.recipes import RECIPES
+from sfumato.schema.schema import Schema
+from sfumato.survey import survey_schema_text
+from sfumato.verify.findings import Finding, Result, found
+from sfumato.verify.verify import verify
+
+DEFAULT = "privsyn"
+
+PERSONS = Schema.parse(
+    {
+        "name": "persons",
+        "unit": {"column": "person", "rows": 2},
+        "on_bad_value": "missing",
+        "columns": [
+            {"name": "town", "type": "categorical", "categories": ["a", "b", "c"], "nullable": True},
+            {"name": "age", "type": "integer", "min": 0, "max": 99, "bins": 5, "nullable": True},
+            {"name": "ill", "type": "boolean", "nullable": True},
+        ],
+    }
+)
+"""A small table of persons with several rows, which every method can run on in no time."""
+
+REPLACED = Schema.parse({**PERSONS.to_dict(), "name": "replaced", "neighbours": "replace-one", "unit": {"rows": 1}})
+
+LIMITS = (
+    "a pass is no proof: it shows that this build, on this machine, has none of the faults that these checks can see",
+    "a canary game of so few runs can't see a violation of a few percent",
+    "that the operating system's entropy is good, which everything rests on",
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an audit found, and what a person has to confirm because no program can."""
+
+    findings: tuple[Finding, ...]
+    to_confirm: tuple[str, ...]
+    game: Game | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed."""
+        return all(one.result is not Result.FAILED for one in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """This report as JSON."""
+        return {
+            "passed": self.passed,
+            "checks": [one.to_dict() for one in self.findings],
+            "to_confirm": list(self.to_confirm),
+            "cannot_be_shown": list(LIMITS),
+        }
+
+
+def audit(
+    schema: Schema | None = None,
+    method: str | None = None,
+    level: str = "quick",
+    progress: Progress = lambda stage: None,
+) -> Report:
+    """Audit the build that is installed here; no private rows are needed or read.
+
+    Args:
+        schema: the steward's own; by default that of the built-in survey.
+        method: the steward's own; by default all on small tables, and privsyn on the schema.
+        level: quick, or full: more draws of noise, all pairs of neighbours, and the canary game.
+        progress: called with the name of each check as it starts.
+    """
+    if level not in ("quick", "full"):
+        raise MethodError(f"level {level!r} is unknown; known levels are quick and full")
+    public = Schema.parse(json.loads(survey_schema_text())) if schema is None else schema
+    methods = list(RECIPES) if method is None else [recipe_of(method).name]
+    full = level == "full"
+    progress("encoding")
+    findings = [_encoding(public), _encoding(PERSONS)]
+    progress("replay")
+    findings += [_replay(one, methods, few=False) for one in (PERSONS, REPLACED)]
+    findings.append(_replay(public, [method or DEFAULT], few=not full))
+    progress("noise")
+    findings.append(_noise(Neighbours.of(public), 1_000_000 if full else 20_000))
+    progress("release")
+    findings.append(_release(public, method or DEFAULT))
+    game = None
+    if full:
+        progress("canary")
+        game = play(_job(PERSONS, method or DEFAULT, canary=True), 800)
+        findings.append(_judged(game))
+    return Report(tuple(findings), to_confirm(public), game)
+
+
+def to_confirm(schema: Schema) -> tuple[str, ...]:
+    """What is assumed to be public or true, and only the steward knows."""
+    found = [f"the domain of {name!r} was read from the data: confirm that it is public" for name in schema.observed]
+    if schema.rows_guess is not None:
+        found.append(f"the guess of {schema.rows_guess:,} rows is published with the schema: confirm that it is public")
+    if schema.unit.column is None:
+        found.append("no column tells persons apart: confirm that nobody has more rows than 'unit.rows' says")
+    if schema.may_refuse:
+        found.append("a bad value stops a run, which tells that there is one: confirm, or set on_bad_value")
+    found.append("earlier releases of the same persons add up: confirm that a book has all of them")
+    return tuple(found)
+
+
+def _encoding(schema: Schema) -> Finding:
+    problems, tried = encoding_problems(schema)
+    return found(f"encoding ({schema.name})", problems, f"{tried} further rows moved the code of no other row")
+
+
+def _replay(schema: Schema, methods: list[str], few: bool) -> Finding:
+    done: list[Replayed] = []
+    problems: list[str] = []
+    for name in methods:
+        try:
+            done.append(replay(_job(schema, name), few))
+        except SfumatoError as problem:
+            problems.append(f"{name} cannot run: {problem}")
+    problems += [one for run in done for one in run.problems]
+    most = max((one.reached for one in done), default=0.0)
+    if not problems and most < 1:
+        problems.append(
+            f"no pair of neighbours reached what is charged for (only {most:.3g} of it): the test is too weak"
+        )
+    count = sum(one.pairs for one in done)
+    right = (
+        f"{count} pairs of neighbours, {len(methods)} methods: same questions, payments and models; at most {most:.3g}"
+    )
+    return found(f"replay ({schema.name})", problems, f"{right} of what is charged for")
+
+
+def _noise(neighbours: Neighbours, draws: int) -> Finding:
+    budgets = (PureDP("1"), ApproxDP("1", "1e-9"), SkellamDP("1", "1e-6"))
+    problems = [one for budget in budgets for one in noise_problems(budget, neighbours, draws)] + kernel_problems()
+    right = f"{draws:,} draws of each of 6 noises follow their exact law; both kernels count the same"
+    return found("noise", problems, right)
+
+
+def _release(schema: Schema, method: str) -> Finding:
+    try:
+        release = run_job(_job(schema, method), made_up(schema, 200, seed=5))
+        with tempfile.TemporaryDirectory() as scratch:
+            verdict = verify(release.save(Path(scratch) / "release"))
+    except SfumatoError as problem:
+        return found("release", [str(problem)], "")
+    problems = [f"{one.check}: {one.detail}" for one in verdict.findings if one.result is Result.FAILED]
+    return found("release", problems, "a release of made-up rows is what it says (sfumato verify)")
+
+
+def _judged(game: Game) -> Finding:
+    claim = f"epsilon {game.epsilon:g}" + (f", delta {game.delta:g}" if game.delta else "")
+    shown = f"epsilon is at least {game.bound:.2f} (95 %), claimed: {claim}"
+    problems = [f"{shown}: violated"] if game.sure_bound > game.epsilon else []
+    return found(
+        "canary", problems, f"{game.runs} releases: {shown}; at most {game.best_possible:.2f} could have shown"
+    )
+
+
+def _job(schema: Schema, method: str, canary: bool = False) -> Job:
+    recipe = recipe_of(method)
+    budget: Budget = ApproxDP("1", "1e-3" if canary else "1e-6")
+    if recipe.guarantee is Guarantee.PURE:
+        budget = PureDP("1")
+    return Job(schema, recipe, budget, accept_observed_domain=True)

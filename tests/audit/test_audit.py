@@ -1,0 +1,125 @@
+"""The audit passes an honest build and fails every known bug."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from typer.testing import CliRunner
+
+from sfumato.audit import MUTANTS, audit, mutant
+from sfumato.audit.audit import PERSONS, REPLACED, _job, _judged, to_confirm
+from sfumato.audit.canary import epsilon_bound, play
+from sfumato.audit.noise import law_problems
+from sfumato.audit.replay import replay
+from sfumato.cli import app
+from sfumato.errors import MethodError
+from sfumato.privacy.entropy import SystemEntropy
+from sfumato.privacy.mechanisms import NOISES, Laplace
+from sfumato.recipes import RECIPES
+from sfumato.schema.schema import Schema
+from sfumato.verify import Result
+
+
+def failed(report):
+    return {one.check.partition(" ")[0] for one in report.findings if one.result is Result.FAILED}
+
+
+@pytest.mark.parametrize("method", ["privsyn", "dpview", "privbayes"])
+def test_an_honest_build_passes(method):
+    report = audit(PERSONS, method)
+    assert report.passed, report.findings
+    assert len(report.findings) == 7
+
+
+@pytest.mark.parametrize("name", list(MUTANTS))
+def test_each_known_bug_is_noticed_by_the_check_that_is_for_it(name):
+    with mutant(name) as bug:
+        assert bug.noticed_by in failed(audit(PERSONS, "dpview"))
+
+
+def test_a_bug_is_switched_off_again():
+    with mutant("half-sensitivity"):
+        pass
+    assert replay(_job(PERSONS, "dpview"), few=True).problems == ()
+    with pytest.raises(MethodError, match="known ones are double-spend"), mutant("gremlin"):
+        pass
+
+
+@pytest.mark.parametrize("method", list(RECIPES))
+@pytest.mark.parametrize("schema", [PERSONS, REPLACED], ids=["persons", "replaced"])
+def test_neighbours_reach_what_is_charged_for_and_no_more(method, schema):
+    done = replay(_job(schema, method), few=True)
+    assert done.problems == ()
+    assert done.reached == 1
+
+
+@pytest.mark.parametrize("kind", list(NOISES))
+@pytest.mark.parametrize("width", [Fraction(1, 2), Fraction(7), Fraction(300)])
+def test_draws_of_a_law_pass_and_of_another_do_not(kind, width):
+    noise = NOISES[kind](width)
+    other = NOISES[kind](width * (Fraction(2) if kind == "skellam" else Fraction(14, 10)))
+    assert law_problems(noise.draw(20_000, SystemEntropy()), noise) == []
+    assert law_problems(other.draw(20_000, SystemEntropy()), noise) != []
+
+
+def test_numbers_that_tell_the_next_are_noticed():
+    noise = NOISES["laplace"](Fraction(9))
+    drawn = np.sort(noise.draw(20_000, SystemEntropy()))
+    assert law_problems(drawn, noise) == ["one number tells the next"]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_the_bound_of_a_game_is_above_the_truth_as_rarely_as_it_says(epsilon):
+    """Randomized response: the chance that the bound exceeds epsilon, summed over all outcomes."""
+    tries, right = 25, np.exp(epsilon) / (1 + np.exp(epsilon))
+    hits, alarms = (binom.pmf(np.arange(tries + 1), tries, rate) for rate in (right, 1 - right))
+    for confidence in (0.5, 0.95):
+        above = [
+            [epsilon_bound(one, two, tries, 0.0, confidence) > epsilon for two in range(tries + 1)]
+            for one in range(tries + 1)
+        ]
+        assert hits @ np.array(above) @ alarms <= 1 - confidence
+
+
+def test_a_game_against_honest_noise_shows_no_violation_and_against_none_it_does(monkeypatch):
+    game = play(_job(PERSONS, "dpview", canary=True), 120)
+    assert (game.epsilon, game.delta) == (1, 0)
+    assert game.sure_bound <= 1
+    assert _judged(game).result is Result.PASSED
+    monkeypatch.setattr(Laplace, "draw", lambda self, size, entropy: np.zeros(size, dtype=np.int64))
+    game = play(_job(PERSONS, "dpview", canary=True), 240)
+    assert game.sure_bound > 1
+    assert _judged(game).result is Result.FAILED
+
+
+def test_what_only_the_steward_knows_is_asked():
+    column = {"name": "a", "type": "categorical", "categories": ["x", "y"], "domain_from": "observed"}
+    asked = " ".join(to_confirm(Schema.parse({"name": "t", "rows_guess": 1000, "columns": [column]})))
+    for word in ("'a'", "1,000 rows", "persons apart", "bad value", "book"):
+        assert word in asked
+    assert len(to_confirm(PERSONS)) == 1
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def test_the_command_says_pass_or_fail_by_its_exit_code(tmp_path):
+    (tmp_path / "s.json").write_text(json.dumps(PERSONS.to_dict()))
+    options = ("audit", "--schema", tmp_path / "s.json", "--method", "dpview")
+    done = run(*options, "--out", tmp_path / "audit.json")
+    assert (done.exit_code, "Passed." in done.stdout) == (0, True)
+    assert json.loads((tmp_path / "audit.json").read_text())["passed"] is True
+    assert (tmp_path / "audit.json").stat().st_mode & 0o077 == 0
+    bad = run(*options, "--mutant", "half-sensitivity", "--json")
+    assert (bad.exit_code, json.loads(bad.stdout)["passed"]) == (5, False)
+    assert "a known bug" not in done.stdout
+    for wrong in (
+        ("--level", "huge"),
+        ("--mutant", "gremlin"),
+        ("--method", "magic"),
+        ("--out", tmp_path / "audit.json"),
+    ):
+        assert run(*options, *wrong).exit_code == 2
