@@ -10,7 +10,7 @@ from typing import Any
 
 from sfumato.audit.canary import Game, play
 from sfumato.audit.encoding import encoding_problems
-from sfumato.audit.noise import kernel_problems, noise_problems
+from sfumato.audit.noise import kernel_problems, law_problems, noise_problems
 from sfumato.audit.replay import Replayed, replay
 from sfumato.audit.rows import made_up
 from sfumato.errors import MethodError, SfumatoError
@@ -18,6 +18,9 @@ from sfumato.fitting import run_job
 from sfumato.job import Job, recipe_of
 from sfumato.pipeline import Guarantee, Progress
 from sfumato.privacy.budget import ApproxDP, Budget, PureDP, SkellamDP
+from sfumato.privacy.entropy import SystemEntropy
+from sfumato.privacy.events import Noisy
+from sfumato.privacy.mechanisms import Noise
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.recipes import RECIPES
 from sfumato.schema.schema import Schema
@@ -42,6 +45,9 @@ PERSONS = Schema.parse(
 """A small table of persons with several rows, which every method can run on in no time."""
 
 REPLACED = Schema.parse({**PERSONS.to_dict(), "name": "replaced", "neighbours": "replace-one", "unit": {"rows": 1}})
+
+WIDTHS = 8
+"""The most noises of a ledger that are tried."""
 
 LIMITS = (
     "a pass is no proof: it shows that this build, on this machine, has none of the faults that these checks can see",
@@ -95,10 +101,10 @@ def audit(
     progress("encoding")
     findings = [_encoding(public), _encoding(PERSONS)]
     progress("replay")
-    findings += [_replay(one, methods, few=False) for one in (PERSONS, REPLACED)]
-    findings.append(_replay(public, [method or DEFAULT], few=not full))
+    findings += [_replay(one, methods, few=False)[0] for one in (PERSONS, REPLACED)]
+    replayed, noises = _replay(public, [method or DEFAULT], few=not full)
     progress("noise")
-    findings.append(_noise(Neighbours.of(public), 1_000_000 if full else 20_000))
+    findings += [replayed, _noise(Neighbours.of(public), noises, 1_000_000 if full else 20_000)]
     progress("release")
     findings.append(_release(public, method or DEFAULT))
     game = None
@@ -127,7 +133,8 @@ def _encoding(schema: Schema) -> Finding:
     return found(f"encoding ({schema.name})", problems, f"{tried} further rows moved the code of no other row")
 
 
-def _replay(schema: Schema, methods: list[str], few: bool) -> Finding:
+def _replay(schema: Schema, methods: list[str], few: bool) -> tuple[Finding, list[Noise]]:
+    """What came of the pairs, and the noises that the ledgers name."""
     done: list[Replayed] = []
     problems: list[str] = []
     for name in methods:
@@ -145,13 +152,21 @@ def _replay(schema: Schema, methods: list[str], few: bool) -> Finding:
     right = (
         f"{count} pairs of neighbours, {len(methods)} methods: same questions, payments and models; at most {most:.3g}"
     )
-    return found(f"replay ({schema.name})", problems, f"{right} of what is charged for")
+    events = [event for one in done for _, event in one.statement.entries]
+    noises = list(dict.fromkeys(event.noise for event in events if isinstance(event, Noisy)))
+    return found(f"replay ({schema.name})", problems, f"{right} of what is charged for"), noises
 
 
-def _noise(neighbours: Neighbours, draws: int) -> Finding:
+def _noise(neighbours: Neighbours, noises: list[Noise], draws: int) -> Finding:
+    """Noise through a holder of no rows, and the narrowest and widest noises that the steward's ledger names."""
     budgets = (PureDP("1"), ApproxDP("1", "1e-9"), SkellamDP("1", "1e-6"))
     problems = [one for budget in budgets for one in noise_problems(budget, neighbours, draws)] + kernel_problems()
-    right = f"{draws:,} draws of each of 6 noises follow their exact law; both kernels count the same"
+    ordered = sorted(noises, key=lambda one: one.width)
+    chosen = list(dict.fromkeys([*ordered[: WIDTHS // 2], *ordered[-WIDTHS // 2 :]]))
+    for one in chosen:
+        drawn = one.draw(draws, SystemEntropy())
+        problems += [f"{one.kind} noise of width {float(one.width):.4g}: {text}" for text in law_problems(drawn, one)]
+    right = f"{draws:,} draws of each of {6 + len(chosen)} noises follow their exact law; both kernels count the same"
     return found("noise", problems, right)
 
 
