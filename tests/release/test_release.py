@@ -110,7 +110,7 @@ def test_a_saved_release_is_the_same_release(release, tmp_path):
 def test_nothing_in_the_folder_is_a_pickle_or_comes_straight_from_the_rows(release, tmp_path):
     release.save(tmp_path / "out", seed=5)
     files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} <= {".csv", ".json", ".parquet", ".npz", ".py"}
+    assert {path.suffix for path in files} <= {".csv", ".json", ".parquet", ".npz", ".py", ".yaml"}
     with zipfile.ZipFile(tmp_path / "out" / "model" / "tables.npz") as archive:
         for name in archive.namelist():
             assert np.load(io.BytesIO(archive.read(name)), allow_pickle=False).dtype == np.float64

@@ -192,7 +192,7 @@ def _judged(game: Game) -> Finding:
 
 def _job(schema: Schema, method: str, canary: bool = False) -> Job:
     recipe = recipe_of(method)
-    budget: Budget = ApproxDP("1", "1e-3" if canary else "1e-6")
+    budget: Budget = ApproxDP("2", "1e-3") if canary else ApproxDP("1", "1e-6")
     if recipe.guarantee is Guarantee.PURE:
         budget = PureDP("1")
     return Job(schema, recipe, budget, accept_observed_domain=True)

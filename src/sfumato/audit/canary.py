@@ -53,7 +53,8 @@ class Game:
 
 def play(job: Job, runs: int) -> Game:
     """Make releases with and without a canary in an empty cell, and tell them apart as well as can be."""
-    others, canary = made_up(job.schema, 20, seed=3), equal_rows(job.schema, True, 1, 10**6)
+    others = made_up(job.schema, 20, seed=3)
+    canary = equal_rows(job.schema, True, job.schema.unit.rows, 10**6)  # as many rows as one person may have
     worlds = (others, pa.concat_tables([others, canary]))
     engines = [open_engine(world, job.schema, SystemEntropy()) for world in worlds]
     guarantee: dict[str, float] = {}

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sfumato import tables
 from sfumato.errors import DataError, ReleaseError, SfumatoError
-from sfumato.files import new_folder
+from sfumato.files import new_folder, write
 from sfumato.models.residuals import NoisyTable
 from sfumato.pipeline import Model, Recipe
 from sfumato.privacy.ledger import Statement
@@ -24,6 +24,7 @@ from sfumato.release.drawing import BLOCK, Drawing, rechunked
 from sfumato.release.expected import noise_warnings
 from sfumato.release.intervals import CONFIDENCE, noisy_tables
 from sfumato.release.manifest import write_manifest
+from sfumato.release.metadata import metadata
 from sfumato.release.statistics import Answer, Conditions, Question
 from sfumato.release.versions import arithmetic, versions
 from sfumato.schema.conditions import allowed_codes
@@ -205,6 +206,8 @@ class Release:
             again = round(drawing.tally.share, 6)
             made["rules"] = {"declared": len(self.schema.rules), "violations": 0, "share_of_rows_drawn_again": again}
         storage.write_json(folder / "release.json", made)
+        for name, text in metadata(folder, file, self.schema, self.ledger, self.recipe).items():
+            write(folder / name, text)
         write_manifest(folder)
         return folder
 

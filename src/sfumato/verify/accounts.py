@@ -17,6 +17,7 @@ from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.scores import GRID, SCORES
 from sfumato.privacy.sensitivity import Sensitivity
 from sfumato.release import Release, storage
+from sfumato.release.metadata import metadata
 from sfumato.verify.findings import Finding, found
 
 NEAR = 1e-9
@@ -105,7 +106,7 @@ def check_tables(release: Release, folder: Path) -> Finding:
 
 
 def check_description(release: Release, folder: Path) -> Finding:
-    """release.json and schema.json say what follows from the other files, and nothing else."""
+    """release.json, schema.json and metadata say what follows from the other files, and nothing else."""
     record = storage.read_json(folder / "release.json")
     problems: list[str] = []
     wanted: dict[str, Any] = release.description()
@@ -119,10 +120,18 @@ def check_description(release: Release, folder: Path) -> Finding:
     problems += differences(release.schema.to_dict(), storage.read_json(folder / "schema.json"), "schema.json")
     if not is_sample(record.get("sample")):
         problems.append("'sample' does not say which rows were drawn")
+    elif (folder / record["sample"]["file"]).is_file():
+        made = metadata(folder, record["sample"]["file"], release.schema, release.ledger, release.recipe)
+        wrong = [name for name, text in made.items() if _text(folder / name) != text]
+        problems += [f"{name} does not describe this release" for name in wrong]
     if not isinstance(record.get("versions"), dict) or not isinstance(record.get("arithmetic"), str):
         problems.append("'versions' and 'arithmetic' do not say what the release was made with")
-    right = "release.json and schema.json say what follows from the other files, and nothing else"
+    right = "release.json, schema.json and metadata say what follows from the other files, and nothing else"
     return found("description", problems, right)
+
+
+def _text(path: Path) -> str | None:
+    return path.read_bytes().decode("utf-8", "replace") if path.is_file() else None
 
 
 def is_study(release: Release) -> bool:
