@@ -10,7 +10,7 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
-.PHONY: demo test test-browser test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
+.PHONY: demo test test-browser test-engines test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release demo-release-survey.*
@@ -24,6 +24,11 @@ test-browser: .venv/tools
 	$(BIN)/python -m pip install --quiet --group browser
 	command -v chromium chromium-browser google-chrome > /dev/null || (apt-get update -qq && apt-get install -y -qq chromium > /dev/null)
 	SFUMATO_BROWSER=1 $(BIN)/python -m pytest tests/browser
+
+# Every engine held to its duties: databases, a PostgreSQL server and a local Spark, started by the tests. Wants the
+# programs of PostgreSQL and a Java from the system (on Debian: apt-get install postgresql default-jre-headless).
+test-engines: .venv/engines
+	SFUMATO_TEST_ENGINES=all $(BIN)/python -m pytest tests/engines
 
 # The suite again and again, with other examples and on a busy machine; stops at the first failure and keeps its output.
 test-stability: .venv/tools
@@ -71,4 +76,8 @@ clean:
 
 .venv/tools: .venv/installed
 	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+.venv/engines: .venv/tools
+	$(BIN)/python -m pip install --quiet --editable ".[sql,spark]"
 	touch $@

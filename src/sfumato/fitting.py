@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sfumato import tables
 from sfumato.job import Job, recipe_of
 from sfumato.pipeline import Progress, Recipe, run
 from sfumato.privacy.budget import budget_of
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
-from sfumato.privacy.opening import open_local, open_party
+from sfumato.privacy.opening import kind_of, open_local, open_party
 from sfumato.recipes import DEFAULT
 from sfumato.release import Release
 from sfumato.schema.acceptance import copied_lists
@@ -34,8 +33,9 @@ def fit(
     """Spend a privacy budget on a table and return a release, which holds no private rows.
 
     Args:
-        data: a pandas, polars or pyarrow table, or the path of a file or folder: CSV, Parquet, Excel and others
-            (docs/schema.md, Reading real files).
+        data: a pandas, polars or pyarrow table; the path of a file or folder: CSV, Parquet, Excel and others
+            (docs/schema.md, Reading real files); or a table in a database, by its name (docs/engines.md) or as an Ibis
+            table.
         schema: the public schema, its keys, or the path of its file.
         epsilon: the budget. Text such as "0.1" is exact.
         delta: the probability with which epsilon may fail; leave it out for pure differential privacy.
@@ -61,7 +61,7 @@ def run_job(job: Job, data: Any, progress: Progress = lambda stage: None, engine
         holder.close()
     statement = ledger.statement()
     statement.verify()
-    return Release(job.recipe, job.schema, statement, model, tables.kind_of(data))
+    return Release(job.recipe, job.schema, statement, model, kind_of(data))
 
 
 def open_ledger(job: Job) -> Ledger:

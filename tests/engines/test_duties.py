@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers_engines import Places, opened
+from helpers_engines import NAMES, Places, opened
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sfumato
 from helpers_codings import codings
 from sfumato.data.coding import Coding
-from sfumato.engines import opening, person_buckets
+from sfumato.engines import opening, person_buckets, spark
 from sfumato.errors import DataError, MethodError
 from sfumato.fitting import open_ledger
 from sfumato.intake.intake import Intake
@@ -25,6 +25,12 @@ from sfumato.privacy.budget import budget_of
 from sfumato.privacy.entropy import SystemEntropy
 from sfumato.privacy.opening import open_engine, open_local
 from sfumato.tables import files, reading
+
+# Words of Spark and of DuckDB to their own developers; neither is about what we ask of them.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning"),
+]
 
 LABELS = ["Rome", "rome", "Milan ", "", "?"]
 SECRET = "Semiramide-4711"
@@ -66,10 +72,12 @@ def table(rows, seed=0, **more):
 
 @pytest.fixture(scope="module")
 def places():
-    return Places()
+    made = Places()
+    yield made
+    made.close()
 
 
-@pytest.fixture(params=Places.names)
+@pytest.fixture(params=NAMES)
 def name(request):
     return request.param
 
@@ -79,11 +87,26 @@ def cliques_of(domain, draw):
     return draw(st.lists(some, min_size=1, max_size=5))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    rows=st.sampled_from([0, 1, 2, 50]), seed=st.integers(0, 99), block=st.sampled_from([1, 7, 1000]), data=st.data()
-)
+ROWS = st.sampled_from([0, 1, 2, 50])
+SEEDS, BLOCKS = st.integers(0, 99), st.sampled_from([1, 7, 1000])
+FEW = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
+
+
+@pytest.mark.parametrize("name", [one for one in NAMES if one != "spark"])
+@settings(max_examples=25, **FEW)
+@given(rows=ROWS, seed=SEEDS, block=BLOCKS, data=st.data())
 def test_1_counts_are_those_of_the_rows_themselves_cell_by_cell(name, places, rows, seed, block, data):
+    check_counts(name, places, rows, seed, block, data)
+
+
+@pytest.mark.skipif("spark" not in NAMES, reason="make test-engines runs Spark")
+@settings(max_examples=4, **FEW)
+@given(rows=ROWS, seed=SEEDS, block=BLOCKS, data=st.data())
+def test_1_counts_of_spark(places, rows, seed, block, data):
+    check_counts("spark", places, rows, seed, block, data)
+
+
+def check_counts(name, places, rows, seed, block, data):
     rows_of = table(rows, seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "ROWS_AT_ONCE", block)
@@ -182,6 +205,14 @@ def test_7_an_interrupt_while_rows_come_in_leaves_nothing(name, places, tmp_path
         return encode(self, batch)
 
     source = places.put(name, table(100))
+    if name == "spark":  # rows come in where they are, so the interrupt is heard here, while they are checked
+        context = places.spark().sparkContext._jsc
+        kept = context.getPersistentRDDs().size()
+        monkeypatch.setattr(spark.Spark, "_sums", interrupted_at_once)
+        with pytest.raises(KeyboardInterrupt):
+            open_engine(source, schema(), SystemEntropy())
+        assert context.getPersistentRDDs().size() == kept
+        return
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
     monkeypatch.setattr(Intake, "encode", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -190,6 +221,10 @@ def test_7_an_interrupt_while_rows_come_in_leaves_nothing(name, places, tmp_path
     assert list(tmp_path.iterdir()) == []
     if before:
         assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def interrupted_at_once(*_):
+    raise KeyboardInterrupt
 
 
 def test_8_an_engine_has_no_pickle_and_does_not_print_rows(name, places):

@@ -32,7 +32,9 @@ STAGES = 6
 
 @explained
 def synthesize(
-    data: Annotated[Path, typer.Argument(help="The private table: CSV, CSV.gz or Parquet.")],
+    data: Annotated[
+        str, typer.Argument(help="The private table: CSV, CSV.gz, Parquet, or postgresql://host/database/table.")
+    ],
     schema: Annotated[Path, typer.Option(help="The public schema: JSON or YAML.")],
     epsilon: Annotated[str, typer.Option(help="The privacy budget, for example 1.")],
     out_folder: Annotated[Path, typer.Option("--out", help="The release folder, which must not exist yet.")],

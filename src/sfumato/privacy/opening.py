@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sfumato import tables
-from sfumato.engines import Engine
+from sfumato.engines import Engine, sources, spark
 from sfumato.engines.opening import open_rows
 from sfumato.engines.spool import row_bytes
 from sfumato.errors import DataError, SfumatoError
@@ -17,6 +16,7 @@ from sfumato.privacy.holder import LocalHolder
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.party_holder import PartyHolder
+from sfumato.schema.acceptance import listed
 from sfumato.schema.schema import Schema
 
 
@@ -58,6 +58,10 @@ def open_engine(
     """An engine for the rows of a table, of which each person keeps at most as many as the schema says."""
     intake = Intake(schema)
     try:
+        if spark.is_frame(data):
+            if any(map(listed, schema.columns)):
+                check_lists(schema, data.count())
+            return spark.Spark(data, schema, entropy.words)
         coded = _Counted(_coded(data, schema, intake, seen))
         opened = open_rows(engine, intake.domain, coded, schema.unit, entropy.words)
         check_lists(schema, coded.rows)
@@ -74,7 +78,7 @@ def open_engine(
 
 
 def _coded(data: Any, schema: Schema, intake: Intake, seen: Callable[[Rows], None]) -> Iterator[Rows]:
-    for batch in tables.batches(data, schema):
+    for batch in sources.batches(data, schema):
         rows = intake.encode(batch)
         seen(rows)
         yield rows
@@ -91,3 +95,8 @@ class _Counted:
         for block in self._blocks:
             self.rows += len(block.records)
             yield block
+
+
+def kind_of(data: Any) -> str:
+    """What kind of table samples come as, if this is what they were learned from."""
+    return sources.kind_of(data)
