@@ -139,3 +139,29 @@ def test_swaps_stop_at_the_best_table(kernel):
 def test_one_row_has_no_partner_to_swap_with(kernel):
     table = np.zeros((2, 1), dtype=np.uint32)
     assert kernel.swap(table, [[0, 1]], [[2, 2]], np.zeros(4, dtype=np.float32), 10, np.random.default_rng(0)) == 0
+
+
+def test_swaps_in_slices_and_with_wide_codes_are_the_same_swaps(monkeypatch):
+    """Slices are there so an interrupt is heard; 2-byte codes for speed. Neither may change what comes out."""
+    compiled = pytest.importorskip("sfumato.kernels.compiled")
+    rng = np.random.default_rng(0)
+    sizes = [5, 7, 70_000]
+    first = np.stack([rng.integers(0, size, 3000, dtype=np.uint32) for size in sizes])
+    excess = rng.normal(0, 3, 35).astype(np.float32)
+
+    def swapped(tables, size_lists, start):
+        table, off = first.copy(), start.copy()
+        made = compiled.swap(table, tables, size_lists, off, 40_000, np.random.default_rng(1))
+        return made, table
+
+    made, table = swapped([[0, 1]], [[5, 7]], excess)
+    assert made > 0
+    assert np.array_equal(table[2], first[2])  # in no table, so it never moves, however wide its codes are
+    monkeypatch.setattr(compiled, "SLICE", 999)
+    again, sliced = swapped([[0, 1]], [[5, 7]], excess)
+    assert again == made
+    assert np.array_equal(sliced, table)
+    monkeypatch.setattr(compiled, "SMALL", 1)  # as if no code fitted in two bytes
+    again, wide = swapped([[0, 1]], [[5, 7]], excess)
+    assert again == made
+    assert np.array_equal(wide, table)

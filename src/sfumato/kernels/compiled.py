@@ -15,6 +15,9 @@ from sfumato.kernels._compiled import ffi, lib
 SMALL = 1 << 16
 """Cells of a table whose cell numbers fit in 16 bits, which halves the work of counting it."""
 
+SLICE = 1 << 20
+"""Swaps that are tried in one call: Python hears an interrupt between two, some tenths of a second apart."""
+
 
 def count(
     columns: Sequence[NDArray[np.unsignedinteger]],
@@ -122,24 +125,33 @@ def swap(
             occurs[name].append((number, step))
     touched = np.empty(4 * max(1, *map(len, occurs)), dtype=np.int64)
     state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
-    return int(
-        lib.sfumato_swap(
-            _pointer("uint32_t *", table),
-            table.shape[1],
-            table.shape[0],
-            ffi.new("int32_t[]", [0, *accumulate(map(len, columns))]),
-            ffi.new("int32_t[]", [name for names in columns for name in names]),
-            ffi.new("uint32_t[]", [step for steps in strides for step in steps]),
-            ffi.new("int64_t[]", [0, *accumulate(map(prod, sizes))]),
-            ffi.new("int32_t[]", [0, *accumulate(map(len, occurs))]),
-            ffi.new("int32_t[]", [number for found in occurs for number, _ in found]),
-            ffi.new("uint32_t[]", [step for found in occurs for _, step in found]),
-            _pointer("float *", excess),
-            proposals,
-            _pointer("uint64_t *", state),
-            _pointer("int64_t *", touched),
-        )
+    narrow = max((size for some in sizes for size in some), default=0) <= SMALL
+    kind, run = ("uint16_t *", lib.sfumato_swap_16) if narrow else ("uint32_t *", lib.sfumato_swap)
+    # A column in no table never moves, and its codes may be too wide: it is not among the rows at all.
+    moving = [place for place, found in enumerate(occurs) if found]
+    by_row = np.ascontiguousarray(table[moving].T, dtype=np.uint16 if narrow else np.uint32) if moving else None
+    if by_row is None:
+        return 0
+    place_of = {name: place for place, name in enumerate(moving)}
+    occurs = [occurs[name] for name in moving]
+    structure = (
+        ffi.new("int32_t[]", [0, *accumulate(map(len, columns))]),
+        ffi.new("int32_t[]", [place_of[name] for names in columns for name in names]),
+        ffi.new("uint32_t[]", [step for steps in strides for step in steps]),
+        ffi.new("int64_t[]", [0, *accumulate(map(prod, sizes))]),
+        ffi.new("int32_t[]", [0, *accumulate(map(len, occurs))]),
+        ffi.new("int32_t[]", [number for found in occurs for number, _ in found]),
+        ffi.new("uint32_t[]", [step for found in occurs for _, step in found]),
+        _pointer("float *", excess),
     )
+    made = 0
+    for first in range(0, proposals, SLICE):
+        rows = (_pointer(kind, by_row), by_row.shape[0], by_row.shape[1])
+        here = min(SLICE, proposals - first)
+        made += run(*rows, *structure, here, _pointer("uint64_t *", state), _pointer("int64_t *", touched))
+    for name, column in zip(moving, by_row.T, strict=True):
+        table[name] = column
+    return made
 
 
 def improve(

@@ -154,54 +154,84 @@ void sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *colum
 
 /* Swap single values between random pairs of rows wherever that brings the tables nearer to their targets.
  *
+ * The table is row-major: a proposal looks at all columns of two random rows, so a row should be one or two lines of the
+ * cache, and the rows of the next proposals are fetched ahead. Codes are of 2 bytes where they fit, else of 4.
+ *
  * `excess` holds rows minus target for every cell of every table, one table after the other; table t starts at offset[t]
  * and its columns (with their strides) are table_column[table_start[t]] … . Column j occurs in the tables
  * in_table[in_start[j]] … with stride in_stride. A swap keeps all one-column counts. It is made if the sum of squared
  * excesses falls; where the two rows differ in no other column of a table, that table does not change. `touched` has room
  * for four cells of every table that one column occurs in. Returns the number of swaps made.
  */
-int64_t sfumato_swap(uint32_t *table, int64_t rows, int32_t d, const int32_t *table_start, const int32_t *table_column,
-                     const uint32_t *table_stride, const int64_t *offset, const int32_t *in_start,
-                     const int32_t *in_table, const uint32_t *in_stride, float *excess, int64_t proposals,
-                     uint64_t *state, int64_t *touched)
-{
-    int64_t made = 0;
-    for (int64_t proposal = 0; proposal < proposals; proposal++) {
-        int32_t j = (int32_t)below(state, (uint32_t)d);
-        int64_t one = below(state, (uint32_t)rows), two = below(state, (uint32_t)rows);
-        uint32_t *column = table + (int64_t)j * rows, x = column[one], y = column[two];
-        if (x == y) continue;
-        double change = 0;
-        int32_t changed = 0;
-        for (int32_t i = in_start[j]; i < in_start[j + 1]; i++) {
-            int32_t t = in_table[i];
-            int64_t from_one = offset[t], from_two = offset[t], step = ((int64_t)y - (int64_t)x) * in_stride[i];
-            for (int32_t k = table_start[t]; k < table_start[t + 1]; k++) {
-                const uint32_t *codes = table + (int64_t)table_column[k] * rows;
-                from_one += (int64_t)codes[one] * table_stride[k];
-                from_two += (int64_t)codes[two] * table_stride[k];
-            }
-            if (from_one + step == from_two) continue;
-            int64_t *cells = touched + 4 * changed++;
-            cells[0] = from_one;
-            cells[1] = from_two;
-            cells[2] = from_one + step;
-            cells[3] = from_two - step;
-            change += 2.0 * (excess[cells[2]] + excess[cells[3]] - excess[cells[0]] - excess[cells[1]]) + 4.0;
-        }
-        if (change >= 0) continue;
-        made++;
-        column[one] = y;
-        column[two] = x;
-        for (int32_t i = 0; i < changed; i++) {
-            excess[touched[4 * i]] -= 1;
-            excess[touched[4 * i + 1]] -= 1;
-            excess[touched[4 * i + 2]] += 1;
-            excess[touched[4 * i + 3]] += 1;
-        }
+#if defined(__GNUC__) || defined(__clang__)
+#define FETCH(address) __builtin_prefetch(address)
+#else
+#define FETCH(address) ((void)0)
+#endif
+
+#define AHEAD 16 /* proposals whose rows are on their way from memory; a power of two */
+
+typedef struct {
+    int32_t column;
+    int64_t one, two;
+} proposal_t;
+
+#define DEFINE_SWAP(name, code_t)                                                                                      \
+    int64_t name(code_t *table, int64_t rows, int32_t d, const int32_t *table_start, const int32_t *table_column,      \
+                 const uint32_t *table_stride, const int64_t *offset, const int32_t *in_start,                         \
+                 const int32_t *in_table, const uint32_t *in_stride, float *excess, int64_t proposals,                 \
+                 uint64_t *state, int64_t *touched)                                                                    \
+    {                                                                                                                  \
+        proposal_t queue[AHEAD];                                                                                       \
+        int64_t made = 0, drawn = 0;                                                                                   \
+        for (int64_t done = 0; done < proposals; done++) {                                                             \
+            for (; drawn < proposals && drawn < done + AHEAD; drawn++) {                                               \
+                proposal_t *next = queue + (drawn & (AHEAD - 1));                                                      \
+                next->column = (int32_t)below(state, (uint32_t)d);                                                     \
+                next->one = (int64_t)below(state, (uint32_t)rows) * d;                                                 \
+                next->two = (int64_t)below(state, (uint32_t)rows) * d;                                                 \
+                FETCH(table + next->one);                                                                              \
+                FETCH(table + next->two);                                                                              \
+                FETCH(table + next->one + next->column);                                                               \
+                FETCH(table + next->two + next->column);                                                               \
+            }                                                                                                          \
+            int32_t j = queue[done & (AHEAD - 1)].column;                                                              \
+            code_t *one = table + queue[done & (AHEAD - 1)].one, *two = table + queue[done & (AHEAD - 1)].two;         \
+            code_t x = one[j], y = two[j];                                                                             \
+            if (x == y) continue;                                                                                      \
+            double change = 0;                                                                                         \
+            int32_t changed = 0;                                                                                       \
+            for (int32_t i = in_start[j]; i < in_start[j + 1]; i++) {                                                  \
+                int32_t t = in_table[i];                                                                               \
+                int64_t from_one = offset[t], from_two = offset[t], step = ((int64_t)y - (int64_t)x) * in_stride[i];   \
+                for (int32_t k = table_start[t]; k < table_start[t + 1]; k++) {                                        \
+                    from_one += (int64_t)one[table_column[k]] * table_stride[k];                                       \
+                    from_two += (int64_t)two[table_column[k]] * table_stride[k];                                       \
+                }                                                                                                      \
+                if (from_one + step == from_two) continue;                                                             \
+                int64_t *cells = touched + 4 * changed++;                                                              \
+                cells[0] = from_one;                                                                                   \
+                cells[1] = from_two;                                                                                   \
+                cells[2] = from_one + step;                                                                            \
+                cells[3] = from_two - step;                                                                            \
+                change += 2.0 * (excess[cells[2]] + excess[cells[3]] - excess[cells[0]] - excess[cells[1]]) + 4.0;     \
+            }                                                                                                          \
+            if (change >= 0) continue;                                                                                 \
+            made++;                                                                                                    \
+            one[j] = y;                                                                                                \
+            two[j] = x;                                                                                                \
+            for (int32_t i = 0; i < changed; i++) {                                                                    \
+                excess[touched[4 * i]] -= 1;                                                                           \
+                excess[touched[4 * i + 1]] -= 1;                                                                       \
+                excess[touched[4 * i + 2]] += 1;                                                                       \
+                excess[touched[4 * i + 3]] += 1;                                                                       \
+            }                                                                                                          \
+        }                                                                                                              \
+        return made;                                                                                                   \
     }
-    return made;
-}
+
+DEFINE_SWAP(sfumato_swap_16, uint16_t)
+DEFINE_SWAP(sfumato_swap, uint32_t)
 
 /* Bring rows nearer to tables by two kinds of moves: two rows exchange their values of one column, or one row becomes a
  * copy of another. A move is made if it lowers the sum over all cells of weight * excess².
