@@ -30,10 +30,11 @@ def sfumato(*arguments, typed=None):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=typed)
 
 
-def refused(result, *words):
-    assert result.exit_code == 2, result.output
+def refused(result, *words, code=2):
+    assert result.exit_code == code, result.output
+    shown = " ".join(result.output.replace("│", " ").split())
     for word in words:
-        assert word in result.output
+        assert word in result.output or word in shown
 
 
 def rows_of(name, rows=200):

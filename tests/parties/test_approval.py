@@ -71,7 +71,7 @@ def test_an_operator_sees_tables_codes_noise_and_cost(serve, study):
 
 def test_rounds_that_would_lie_to_the_operator_are_refused_before_they_are_shown(serve, study):
     code, lines = serve(*(replace(ASK, attempt=number, **changes) for number, changes in enumerate(HOSTILE)))
-    assert code == 2
+    assert code == 75
     assert not [line for line in lines if "Send this?" in line or "table ill" in line or line.startswith("Round")]
     answers = sorted(path.name[7:24] for path in (study.folder / "mail" / CURATOR).iterdir())
     assert answers == [f"refusal-0-{number}-north" for number in range(len(HOSTILE))]
@@ -79,6 +79,6 @@ def test_rounds_that_would_lie_to_the_operator_are_refused_before_they_are_shown
 
 def test_the_last_words_of_a_curator_are_one_line(serve):
     code, lines = serve(End(0, 0, CURATOR, "north", f"\x1b[2J\x1b[HThe study is over.\n{FAKE}[black on black]\u202e"))
-    assert code == 2
+    assert code == 3
     assert not [line for line in lines if line.startswith(("The study is over", "  table ill"))]
     assert "[black on black]" in "".join(lines)

@@ -140,11 +140,14 @@ def test_nothing_is_sent_before_everybody_has_signed_the_manifest_as_it_is(study
         ({"url": "https://localhost:1"}, "say how messages travel"),
         ({"mailbox": None, "url": "https://localhost:1"}, "say how messages travel"),
         ({"poll": "0"}, "give numbers above 0"),
-        ({}, "nothing has come from the curator for 0 seconds"),
     ],
 )
 def test_a_party_that_cannot_take_part_is_told_why(study, changes, words):
     refused(study.serve(**changes), words)
+
+
+def test_a_party_whose_curator_is_away_is_told_to_try_again(study):
+    refused(study.serve(), "nothing has come from the curator for 0 seconds", code=75)
 
 
 def test_a_party_must_have_the_schema_of_the_manifest(study):
@@ -154,7 +157,7 @@ def test_a_party_must_have_the_schema_of_the_manifest(study):
 
 
 def test_https_without_its_packages_is_explained(study, monkeypatch):
-    monkeypatch.setattr("sfumato.cli.party.find_spec", lambda name: None)
+    monkeypatch.setattr("sfumato.cli.parties_options.find_spec", lambda name: None)
     refused(study.serve(mailbox=None, url="https://localhost:1", tls=study.folder), "install sfumato[parties]")
 
 
@@ -167,7 +170,7 @@ def test_the_curator_runs_the_method_that_was_signed(study):
     certificates(study.folder / "tls")
     listening_badly = ["--listen", "8443", "--tls", study.folder / "tls" / CURATOR]
     refused(sfumato("curate", *options, *listening_badly), "give HOST:PORT")
-    refused(sfumato("curate", *options, *mail, "--patience", "0"), "cannot go on without north (no answer)")
+    refused(sfumato("curate", *options, *mail, "--patience", "0"), "cannot go on without north (no answer)", code=75)
     north = ["--consortium", study.folder / "consortium", "--key", study.folder / "consortium" / "north.key"]
     refused(sfumato("curate", *north, *options[4:], *mail), "belongs to 'north' and not to 'curator'")
 

@@ -23,6 +23,7 @@ from sfumato.parties.messages import Share
 from sfumato.parties.party import answer
 from sfumato.parties.seat import AskedTable, parts_of
 from sfumato.parties.store import State
+from sfumato.parties.watch import Watch
 from sfumato.privacy.budget import PureDP
 from sfumato.privacy.ledger import Ledger
 
@@ -319,8 +320,9 @@ def test_who_was_lost_is_not_waited_for_again():
             return found
 
     told = []
+    watch = Watch(CURATOR, "", log=lambda line: told.append(line["event"]) if line["level"] == "warning" else None)
     players = lost_at(study, 0)
-    chair = Chair(study.members, study.signers[CURATOR], study.stores[CURATOR], told=told.append)
+    chair = Chair(study.members, study.signers[CURATOR], study.stores[CURATOR], watch=watch)
     rounds = Rounds(chair, Patient(study.desk(), players))
     holder = federation(SCHEMA, Ledger(PureDP(9 * EACH), "a row"), rounds)
     holder._ledger.stage = "learn"

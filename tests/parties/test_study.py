@@ -23,7 +23,8 @@ from sfumato.parties.messages import Share
 from sfumato.parties.party import answer
 from sfumato.parties.seat import parts_of
 from sfumato.parties.store import State
-from sfumato.parties.study import Waiting, traffic
+from sfumato.parties.study import Waiting
+from sfumato.parties.traffic import traffic
 
 __all__ = ["folder", "study"]  # the fixtures
 

@@ -26,7 +26,9 @@ from sfumato.cli.evaluate import evaluate
 from sfumato.cli.exchange import export, import_
 from sfumato.cli.ledger import ledger
 from sfumato.cli.methods import methods
-from sfumato.cli.party import audit, serve
+from sfumato.cli.party import serve
+from sfumato.cli.party_work import audit, status
+from sfumato.cli.party_work import ledger as party_ledger
 from sfumato.cli.plan import plan
 from sfumato.cli.query import query
 from sfumato.cli.sample import sample
@@ -46,6 +48,7 @@ consortium_app = typer.Typer(help="Agree on a study of many parties: keys, manif
 party_app = typer.Typer(help="Take part in a study with a table that never leaves.", no_args_is_help=True)
 
 book_app = typer.Typer(help="One budget for a population over all its releases.", no_args_is_help=True)
+curate_app = typer.Typer(help=curate.__doc__)
 
 FIRST, USE, MANY = "First steps", "Use and check a release", "Many parties"
 
@@ -94,12 +97,16 @@ for name, step in (
 ):
     book_app.command(name)(step)
 app.add_typer(book_app, name="book", rich_help_panel=USE)
-app.command(rich_help_panel=MANY)(curate)
+curate_app.callback(invoke_without_command=True)(curate)
+curate_app.command("status")(status)
+app.add_typer(curate_app, name="curate", rich_help_panel=MANY)
 for one in (key, init, sign, certificates):
     consortium_app.command()(one)
 consortium_app.command("check")(check_consortium)
 party_app.command()(serve)
 party_app.command()(audit)
+party_app.command()(status)
+party_app.command("ledger")(party_ledger)
 app.add_typer(consortium_app, name="consortium", rich_help_panel=MANY)
 app.add_typer(party_app, name="party", rich_help_panel=MANY)
 

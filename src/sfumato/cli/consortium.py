@@ -14,7 +14,7 @@ from sfumato.errors import ProtocolError
 from sfumato.parties.certificates import DAYS, write_certificates
 from sfumato.parties.consortium import add_signature, check_consent, read_manifest, signature_problems, write_manifest
 from sfumato.parties.identity import Signer, check_public
-from sfumato.parties.letters import CURATOR
+from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.manifest import Manifest
 from sfumato.parties.study import protected
 from sfumato.schema.schema import Schema
@@ -46,6 +46,13 @@ def init(
     delta: Annotated[str | None, typer.Option(help="The probability that epsilon may fail.")] = None,
     colluding: Annotated[int, typer.Option(help="How many parties may put together what they know.")] = 1,
     missing: Annotated[int, typer.Option(help="How many parties may stay away; each one makes more noise.")] = 0,
+    max_parties_per_person: Annotated[
+        int, typer.Option(help="At how many parties one person may have rows; noise grows with it.")
+    ] = 1,
+    most_rows: Annotated[int, typer.Option(help="A public upper limit of the rows of all parties.")] = MOST_ROWS,
+    purpose: Annotated[str, typer.Option(help="What the study is for, in one line.")] = "",
+    contact: Annotated[str, typer.Option(help="Whom to ask, in one line.")] = "",
+    valid_until: Annotated[str, typer.Option(help="The last day of the study, YYYY-MM-DD.")] = "",
     accept_observed_domain: ObservedOption = False,
 ) -> None:
     """Write the manifest of a study (the curator does this), and sign it."""
@@ -60,6 +67,11 @@ def init(
         delta=delta,
         colluding=colluding,
         missing=missing,
+        max_parties_per_person=max_parties_per_person,
+        most_rows=most_rows,
+        purpose=purpose,
+        contact=contact,
+        valid_until=valid_until,
         parties=tuple(map(_party, party)),
         curator=signer.public,
     )
@@ -121,11 +133,21 @@ def _show(manifest: Manifest) -> None:
     table.add_row("method", manifest.method)
     table.add_row("cost", f"at most epsilon {manifest.epsilon}{delta} for the persons of each party")
     table.add_row("protects", protected(manifest))
+    places = manifest.max_parties_per_person
+    table.add_row("one person may be at", "1 party" if places == 1 else f"{places} parties")
     table.add_row("may stay away", str(manifest.missing))
+    table.add_row("rows of all parties", f"at most {manifest.most_rows:,}")
+    for label, text in (("for", manifest.purpose), ("ask", manifest.contact), ("last day", manifest.valid_until)):
+        if text:
+            table.add_row(label, text)
     table.add_row("schema", f"{manifest.schema.name}: {', '.join(manifest.schema.names)}")
     observed = ", ".join(manifest.schema.observed)
     table.add_row("domains read from data", f"{observed}: no noise covers them" if observed else "none")
     table.add_row("version", f"Sfumato {manifest.code}")
     out.print(table)
+    if places < len(manifest.names):
+        times = "twice" if places == 1 else f"{places + 1}/{places} of"
+        many = f"{'two' if places == 1 else places + 1} of them is protected with {times} the epsilon only"
+        out.print(f"A person with rows at {many}; --max-parties-per-person makes noise for more.", soft_wrap=True)
     for name, public in {**manifest.keys, "SHA-256 of all this": manifest.digest}.items():
         out.print(f"{name}: {public}", soft_wrap=True)

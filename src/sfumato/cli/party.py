@@ -1,11 +1,11 @@
-"""`sfumato party`: take part in a study with a table that never leaves."""
+"""`sfumato party serve`: take part in a study with a table that never leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -13,33 +13,44 @@ import typer
 from rich.table import Table
 
 from sfumato.cli.console import JsonOption, err, explained, out, print_json
-from sfumato.errors import MethodError, ProtocolError
+from sfumato.cli.parties_options import (
+    ConfigOption,
+    ConsortiumOption,
+    DryRunOption,
+    HealthOption,
+    KeyOption,
+    LogOption,
+    MailboxOption,
+    PatienceOption,
+    PollOption,
+    TlsOption,
+    WorkOption,
+    check_way,
+    log_of,
+    watched,
+    work_folder,
+)
+from sfumato.errors import ProtocolError, StudyEnded
 from sfumato.exact import exact_number, printed_up
-from sfumato.parties.audit import verify_log
+from sfumato.fitting import check_fits
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.consortium import signed_manifest
 from sfumato.parties.folder import FolderMailbox
+from sfumato.parties.health import reporting
 from sfumato.parties.identity import Signer
+from sfumato.parties.lifetime import Lifetime
 from sfumato.parties.mailbox import Mailbox
 from sfumato.parties.manifest import Manifest
+from sfumato.parties.rehearsal import Rehearsal, rehearsing_seat
 from sfumato.parties.seat import Approve, Summary
-from sfumato.parties.study import Waiting, attend, open_book, seat_of
+from sfumato.parties.study import Waiting, attend, budget_of_study, open_book, seat_of
+from sfumato.parties.watch import Watch
 from sfumato.privacy.ledger import Statement
 from sfumato.schema.schema import Schema
 
 SHOWN = 20
 """Most tables of a round that are shown."""
-
-ConsortiumOption = Annotated[Path, typer.Option(help="The folder of the consortium, signed by everybody.")]
-KeyOption = Annotated[Path, typer.Option(help="The file of your private key.")]
-TlsOption = Annotated[Path | None, typer.Option(help="The folder of your TLS certificate.")]
-MailboxOption = Annotated[Path | None, typer.Option(help="A shared folder for the messages, in the place of HTTPS.")]
-WorkOption = Annotated[
-    Path | None, typer.Option(help="The folder of your book and audit log; by default NAME-STUDY here. Keep it safe.")
-]
-PatienceOption = Annotated[float, typer.Option(help="Seconds of silence after which to give up.")]
-PollOption = Annotated[float, typer.Option(help="Seconds between two looks for messages.")]
 
 
 @explained
@@ -54,9 +65,15 @@ def serve(
     tls: TlsOption = None,
     mailbox: MailboxOption = None,
     approve: Annotated[str, typer.Option(help="ask: show each round and wait for you; always: go on.")] = "ask",
+    book: Annotated[Path | None, typer.Option(help="The book of your population's budget over all studies.")] = None,
+    population: Annotated[str | None, typer.Option(help="Your population's name in that book.")] = None,
     work: WorkOption = None,
     patience: PatienceOption = 86_400,
     poll: PollOption = 1,
+    health: HealthOption = None,
+    log: LogOption = "text",
+    dry_run: DryRunOption = False,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Answer the curator until the study is over. Start it again after any interruption: it goes on where it was."""
@@ -64,62 +81,69 @@ def serve(
         raise ProtocolError(f"--approve is {approve!r}; give ask or always")
     waiting = Waiting(poll, patience)
     manifest = signed_manifest(consortium)
-    signer = Signer.load(key)
-    book = open_book(work_folder(work, name, manifest), manifest, name, signer, epsilon)
-    try:
-        operator = _always(book, as_json) if approve == "always" else _ask(book, manifest)
-        seat = seat_of(manifest, name, signer, data, Schema.load(schema), book, operator)
+    signer, public = Signer.load(key), Schema.load(schema)
+    with ExitStack() as stack:
+        if dry_run:
+            _check_table(data, public, manifest)
+            manifest = Rehearsal.of(manifest)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sfumato-dry-run-")))
+        else:
+            folder = work_folder(work, name, manifest)
+        own = open_book(folder, manifest, name, signer, epsilon)
+        stack.callback(own.close)
+        watch = Watch(name, manifest.study, folder, log_of("none" if as_json and log == "text" else log))
+        stack.enter_context(reporting(watch, health))
+        stack.enter_context(watched(watch))
+        operator = _always(own, as_json) if approve == "always" or dry_run else _ask(own, manifest)
+        if dry_run:
+            seat, lifetime = rehearsing_seat(manifest, name, signer, own, operator), None
+        else:
+            seat = seat_of(manifest, name, signer, data, public, own, operator)
+            lifetime = Lifetime.of(book, population, manifest, budget_of_study(manifest))
         if not as_json:
             out.print(f"{name} takes part in {manifest.name!r} and waits for the curator. Stop and start as you like.")
             _show_observed(manifest.schema.observed)
-        with _mailbox(url, tls, mailbox, manifest, patience) as box:
-            statement = attend(seat, box, book, waiting)
-        if as_json:
-            print_json({"party": name, **statement.to_dict()})
-        else:
-            out.print(f"The study is over. Guarantee for the rows of {name}: {statement.sentence()}.")
-            out.print(_spending(statement))
-    finally:
-        book.close()
-
-
-@explained
-def audit(
-    work: Annotated[Path, typer.Argument(help="The folder of a member's book and audit log.")],
-    as_json: JsonOption = False,
-) -> None:
-    """Check that no line of an audit log was changed, removed or put in; print its length and its head."""
-    lines, head = verify_log(work / "audit.jsonl")
+        box = stack.enter_context(_mailbox(url, tls, mailbox, manifest, patience, watch.tell))
+        with _paid(lifetime, own):
+            statement = attend(seat, box, own, waiting, watch)
     if as_json:
-        print_json({"lines": lines, "head": head})
+        print_json({"party": name, "dry_run": dry_run, **statement.to_dict()})
+    elif dry_run:
+        out.print(f"The dry run is over, and cost nothing: all rows were simulated. The study would cost {name}:")
+        out.print(_spending(statement))
     else:
-        out.print(f"{lines} lines, an unbroken chain. Head: {head}")
+        out.print(f"The study is over. Guarantee for the rows of {name}: {statement.sentence()}.")
+        out.print(_spending(statement))
 
 
-def work_folder(work: Path | None, name: str, manifest: Manifest) -> Path:
-    """Where a member keeps what it must not forget."""
-    return work or Path(f"{name}-{manifest.study[:8]}")
+def _check_table(data: Path, schema: Schema, manifest: Manifest) -> None:
+    """Refuse a table that would not fit in the study; nothing of it is used in a dry run."""
+    if schema != manifest.schema:
+        raise ProtocolError("the schema is not the one in the manifest; give that one, or agree on a new manifest")
+    check_fits(data, schema)
 
 
-def check_way(first: object, tls: Path | None, mailbox: Path | None, option: str) -> None:
-    """Refuse a way for messages that is half given, given twice, or not installed."""
-    if (first is None) == (mailbox is None) or (first is not None and tls is None):
-        raise ProtocolError(f"say how messages travel: give {option} and --tls for HTTPS, or --mailbox for a folder")
-    if first is not None:
-        check_installed()
-
-
-def check_installed() -> None:
-    """Refuse HTTPS where its packages are missing."""
-    if not all(map(find_spec, ("starlette", "uvicorn", "httpx"))):
-        raise MethodError(
-            "HTTPS needs packages that are not installed; install sfumato[parties], or use a shared folder (--mailbox)"
-        )
+@contextmanager
+def _paid(lifetime: Lifetime | None, book: Book) -> Iterator[None]:
+    """Settle the payment of a study that is over; one that only stopped keeps its reservation."""
+    try:
+        yield
+    except StudyEnded:
+        if lifetime is not None:
+            lifetime.finish() if book.spent() else lifetime.give_back()
+        raise
+    if lifetime is not None:
+        lifetime.finish()
 
 
 @contextmanager
 def _mailbox(
-    url: str | None, tls: Path | None, folder: Path | None, manifest: Manifest, patience: float
+    url: str | None,
+    tls: Path | None,
+    folder: Path | None,
+    manifest: Manifest,
+    patience: float,
+    told: Callable[[str, str], None],
 ) -> Iterator[Mailbox]:
     check_way(url, tls, folder, "--url")
     if folder is not None:
@@ -127,7 +151,7 @@ def _mailbox(
     elif url is not None and tls is not None:
         from sfumato.parties.https_mailbox import HttpsMailbox
 
-        box = HttpsMailbox(url, manifest.study, TlsFiles(tls), patience)
+        box = HttpsMailbox(url, manifest.study, TlsFiles(tls), patience, told=lambda text: told(text, "warning"))
         try:
             yield box
         finally:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import tables
-from sfumato.cli.party import check_installed
+from sfumato.cli.parties_options import check_installed
 from sfumato.errors import ProtocolError
 from sfumato.files import write
 from sfumato.parties.certificates import write_certificates

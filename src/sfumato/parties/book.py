@@ -67,7 +67,7 @@ class Book:
             self._log = AuditLog(folder / "audit.jsonl")
             limit = "none" if budget is None else json.dumps(budget.to_dict(), sort_keys=True)
             self._check_log()
-            self.require({"study": study, "member": member, "budget": limit})
+            self.require({"study": study, "member": member, "budget": limit, "protects": protects})
         except BaseException:
             self.close()
             raise
@@ -202,7 +202,7 @@ class Book:
         query = f"SELECT round, attempt, state, asked, payload, entries FROM attempts {where} ORDER BY round, attempt"  # noqa: S608 -- `where` is ours
         found = self._connection.execute(query, values).fetchall()
         return tuple(
-            Record(round_, attempt, State(state), asked, bytes(payload), _entries(entries))
+            Record(round_, attempt, State(state), asked, bytes(payload), entries_of(entries))
             for round_, attempt, state, asked, payload, entries in found
         )
 
@@ -270,5 +270,6 @@ def _written(cost: Fraction) -> str:
     return str(cost) if short else printed_up(cost, 20)
 
 
-def _entries(text: str) -> tuple[Entry, ...]:
+def entries_of(text: str) -> tuple[Entry, ...]:
+    """The events in the text of a record."""
     return tuple((record["stage"], event_from_dict(record)) for record in json.loads(text))

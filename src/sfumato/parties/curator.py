@@ -29,6 +29,7 @@ from sfumato.parties.messages import Ask, Message, Refusal, Reveal, Share, Unmas
 from sfumato.parties.questions import Question
 from sfumato.parties.seat import joined, parts_of
 from sfumato.parties.store import Record, State, Store
+from sfumato.parties.watch import Watch
 from sfumato.text import one_line
 
 Incoming = tuple[Message, ...] | None
@@ -83,14 +84,14 @@ class Chair:
         signer: the curator's key.
         store: what it must not forget.
         absent: who did not answer the last time. They are asked, and are not waited for.
-        told: called with a sentence when a party is lost or comes back.
+        watch: told when a party is lost or comes back, and for whom the curator waits.
     """
 
     members: Members
     signer: Signer
     store: Store
     absent: set[str] = field(default_factory=set)
-    told: Callable[[str], None] = lambda sentence: None
+    watch: Watch = field(default_factory=lambda: Watch(CURATOR, ""))
 
 
 def run_round(chair: Chair, plan: Plan) -> Generator[Turn, Incoming, Opened]:
@@ -186,6 +187,8 @@ class _Table:
             waited = [name for name in left if name not in self.chair.absent]
             if incoming is None or not waited or enough(len(answers)):
                 break
+            state = {"round": self.plan.round, "attempt": self.attempt, "wants": kind.kind}
+            self.chair.watch.now("waiting", **state, waiting_for=waited)
             incoming = yield turn
             # Requests are repeated after a silence only: as long as messages come in, none is taken for lost.
             turn = replace(turn, outgoing=() if incoming else tuple(requests[name] for name in left))
@@ -209,13 +212,14 @@ class _Table:
     def _note_absent(self, names: Sequence[str]) -> None:
         for name in names:
             if name not in self.chair.absent:
-                self.chair.told(f"{name} does not answer in round {self.plan.round}; it is asked, and not waited for")
+                said = f"{name} does not answer in round {self.plan.round}; it is asked, and not waited for"
+                self.chair.watch.tell(said, "warning")
         self.chair.absent.update(names)
 
     def _is_back(self, name: str) -> None:
         if name in self.chair.absent:
             self.chair.absent.discard(name)
-            self.chair.told(f"{name} answers again in round {self.plan.round}")
+            self.chair.watch.tell(f"{name} answers again in round {self.plan.round}")
 
 
 def _keys(table: _Table, record: Record) -> Generator[Turn, Incoming, dict[str, Key]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,18 +12,18 @@ from sfumato.exact import exact_number
 from sfumato.parties.agreement import Roster
 from sfumato.parties.book import Book
 from sfumato.parties.curator import Chair, Incoming
-from sfumato.parties.envelopes import open_
 from sfumato.parties.federation import Rounds
 from sfumato.parties.fingerprint import Fingerprint
 from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR, LARGE, REASON
 from sfumato.parties.local import federation, study_budget
-from sfumato.parties.mailbox import Desk, Mailbox, everything
+from sfumato.parties.mailbox import Desk, Mailbox
 from sfumato.parties.manifest import Manifest
-from sfumato.parties.messages import Ask, Done, End, Message
+from sfumato.parties.messages import Done, End, Message
 from sfumato.parties.party import take_part
 from sfumato.parties.seat import Approve, Seat
 from sfumato.parties.store import State
+from sfumato.parties.watch import Watch
 from sfumato.pipeline import Progress, run
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.ledger import Ledger, Statement
@@ -62,11 +60,19 @@ REREAD = 2.0
 class MailWire:
     """The curator's wire over a mailbox."""
 
-    def __init__(self, desk: Desk, book: Book, waiting: Waiting, refusals: Callable[[], Mapping[str, int]] = dict):
+    def __init__(
+        self,
+        desk: Desk,
+        book: Book,
+        waiting: Waiting,
+        refusals: Callable[[], Mapping[str, int]] = dict,
+        watch: Watch | None = None,
+    ):
         self._desk = desk
         self._book = book
         self._waiting = waiting
         self._refusals = refusals
+        self._watch = watch or Watch(CURATOR, "")
 
     def post(self, messages: Sequence[Message]) -> None:
         """Send messages. What lies in the mailbox already is not put there again."""
@@ -79,6 +85,8 @@ class MailWire:
             incoming = tuple(filter(wanted, _collected(self._desk, self._book, limit)))
             for reason, times in self._refusals().items():
                 self._book.note("refused a message", reason=reason, times=times)
+                self._watch.tell(f"{times} times: {reason}", "warning")
+            self._watch.alive()
             if incoming:
                 return incoming
             if silence >= again:
@@ -115,6 +123,7 @@ def curate(
     waiting: Waiting,
     progress: Progress,
     refusals: Callable[[], Mapping[str, int]] = dict,
+    watch: Watch | None = None,
 ) -> Release:
     """Run the method of a study over its parties; a curator that was stopped goes on where it was.
 
@@ -124,7 +133,8 @@ def curate(
     _check_key(manifest, signer, CURATOR)
     recipe = manifest.job.recipe
     desk = Desk(CURATOR, manifest, signer, mailbox)
-    rounds = Rounds(Chair(manifest, signer, book), MailWire(desk, book, waiting, refusals))
+    watch = watch or Watch(CURATOR, manifest.study)
+    rounds = Rounds(Chair(manifest, signer, book, watch=watch), MailWire(desk, book, waiting, refusals, watch))
     ledger = Ledger(budget_of_study(manifest), protected(manifest), manifest.schema.observed)
     for name in manifest.schema.observed:
         ledger.note(f"domain of column {name!r} was observed in data", "every party accepted it by its signature")
@@ -194,8 +204,9 @@ def open_book(folder: Path, manifest: Manifest, name: str, signer: Signer, allow
     return Book(folder, manifest.study, name, budget_of_study(manifest), protected(manifest), observed)
 
 
-def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting) -> Statement:
+def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting, watch: Watch | None = None) -> Statement:
     """Take part until the curator ends the study; what it cost. A party that was stopped goes on where it was."""
+    watch = watch or Watch(seat.name, seat.members.study)
     desk = Desk(seat.name, seat.members, seat.signer, mailbox)
     role = take_part(seat)
     next(role)
@@ -203,13 +214,19 @@ def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting) -> Statem
     silence = 0.0
     while True:
         incoming = _collected(desk, book, LARGE)
-        if incoming:
+        if not incoming:
+            watch.now("waiting for the curator")
+        else:
             silence = 0.0
+            watch.now("answering", round=incoming[-1].round, attempt=incoming[-1].attempt, asked=incoming[-1].kind)
+            watch.count("messages", len(incoming))
             _check_memory(book, incoming)
             over = any(isinstance(message, End) for message in incoming)
             try:
                 # Questions of a study that is over need no answer, and are not to be paid for.
                 desk.post(role.send(tuple(one for one in incoming if not over or isinstance(one, Done | End))))
+                spent = seat.budget.spent(book.statement().spent)
+                watch.gauge("spent_" + ("rho" if "rho" in spent else "epsilon"), next(iter(spent.values())))
             except StopIteration as stop:
                 book.note("finished", reason=stop.value)
                 if stop.value:
@@ -242,45 +259,6 @@ def _check_memory(book: Book, incoming: tuple[Message, ...]) -> None:
                     "the book was restored from a copy, or is not the right one; give the newest book, or leave the "
                     "study"
                 )
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """How many bytes of messages went to and came from each party, in each stage of the run."""
-
-    to: Counter[tuple[str, str]]
-    back: Counter[tuple[str, str]]
-
-    @property
-    def total(self) -> int:
-        """All bytes, both ways."""
-        return self.to.total() + self.back.total()
-
-    def rows(self) -> list[tuple[str, str, int, int]]:
-        """Stage, party, bytes to it and bytes from it, in the order of the stages."""
-        found = {**self.to, **self.back}
-        stages = list(dict.fromkeys(stage for stage, _ in found))
-        places = sorted(found, key=lambda place: stages.index(place[0]))
-        return [(*place, self.to[place], self.back[place]) for place in places]
-
-
-def traffic(mailbox: Mailbox, manifest: Manifest) -> Traffic:
-    """Count what lies in the curator's mailbox, which keeps all messages of a study."""
-    to: Counter[tuple[str, str]] = Counter()
-    back: Counter[tuple[str, str]] = Counter()
-    stages: dict[int, str] = {}  # the last words of the curator belong to no round
-    for name in (*manifest.names, CURATOR):
-        for envelope in everything(mailbox, name):
-            with suppress(ProtocolError):  # a shared folder may hold what nobody has read
-                message = open_(envelope, manifest)
-                if isinstance(message, Ask):
-                    stages[message.round] = message.stage
-                stage = stages.get(message.round, "end")
-                if name == CURATOR:
-                    back[stage, message.sender] += len(envelope)
-                else:
-                    to[stage, message.recipient] += len(envelope)
-    return Traffic(to, back)
 
 
 def _collected(desk: Desk, book: Book, limit: int) -> tuple[Message, ...]:

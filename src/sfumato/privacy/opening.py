@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
+from sfumato.data.records import Records
 from sfumato.engines import Engine, sources, spark
+from sfumato.engines.memory import Memory
 from sfumato.engines.opening import open_rows
 from sfumato.engines.spool import row_bytes
 from sfumato.errors import DataError, SfumatoError
@@ -46,6 +50,13 @@ def open_party(
     """
     entropy = entropy or SystemEntropy()
     return PartyHolder(open_engine(data, schema, entropy, seen=seen), Neighbours.of(schema, parties), entropy)
+
+
+def open_simulated(schema: Schema, rows: int, parties: int = 1) -> PartyHolder:
+    """The holder of a party that only rehearses: its rows are drawn uniformly from the schema, and are nobody's."""
+    entropy, domain = SystemEntropy(), Intake(schema).domain
+    columns = ((entropy.words(rows) % np.uint64(size)).astype(np.int64) for size in domain.shape)
+    return PartyHolder(Memory(domain, [Records(domain, columns)]), Neighbours.of(schema, parties), entropy)
 
 
 def open_engine(

@@ -1,0 +1,57 @@
+"""Receipts: what everybody signed in a round, so a party can show a third person what was promised and what was sent.
+
+A receipt is the roster and the curator's word to go on. With the manifest anybody can check of every party on it: which
+questions it promised to answer, how far its log had come, that it saw the heads of everybody's logs, and the hash of
+the vector that it was about to send.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sfumato.errors import ProtocolError
+from sfumato.parties.agreement import Go, Roster
+from sfumato.parties.letters import CURATOR, Members
+from sfumato.parties.questions import UNREADABLE
+from sfumato.parties.seat import parts_of
+from sfumato.parties.store import FINAL, Record
+
+
+def receipt(record: Record) -> dict[str, Any] | None:
+    """The receipt of a round that a party has answered."""
+    if record.state not in FINAL:
+        return None
+    _, roster, _, _, go, *_ = parts_of(record.payload)
+    signed = json.loads(go)
+    return {
+        "round": record.round,
+        "attempt": record.attempt,
+        "roster": json.loads(roster),
+        "go": [*signed[:3], {}],  # the sealed pieces are nobody's business
+    }
+
+
+def check_receipt(content: Mapping[str, Any], members: Members) -> dict[str, dict[str, str]]:
+    """What each party on a receipt has signed; refuses one in which a signature is wrong or missing."""
+    try:
+        place = (content["round"], content["attempt"], CURATOR, "")
+        roster = Roster.from_body(place, json.dumps(content["roster"]).encode())
+        go = Go.from_body(place, json.dumps(content["go"]).encode())
+    except (*UNREADABLE, SyntaxError):
+        raise ProtocolError("a receipt cannot be read; give one that sfumato party ledger wrote") from None
+    marks = {mark.sender: mark for mark in go.marks}
+    sound = (
+        go.roster == roster.digest
+        and go.is_signed(members)
+        and set(marks) == set(roster.names)
+        and all(key.is_signed(members) for key in roster.keys)
+        and all(mark.is_signed(members, go.round, go.attempt, go.roster) for mark in go.marks)
+    )
+    if not sound:
+        raise ProtocolError(f"the receipt of round {go.round} has a signature that is wrong or missing")
+    return {
+        key.sender: {"asked": key.asked, "head": key.head, "vector_sha256": marks[key.sender].vector}
+        for key in roster.keys
+    }
