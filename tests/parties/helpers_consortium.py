@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.parties.certificates import write_certificates
+from sfumato.parties.authority import write_certificates
 from sfumato.parties.consortium import add_signature, write_manifest
 from sfumato.parties.envelopes import seal
 from sfumato.parties.identity import Signer

@@ -8,7 +8,8 @@ import pytest
 from helpers_consortium import certificates, manifest_of, new_signers, share_of
 
 from sfumato.errors import ProtocolError
-from sfumato.parties.certificates import TlsFiles, write_certificates
+from sfumato.parties.authority import write_certificates
+from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.envelopes import seal
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.https import CHUNK, MOST_PARTS, Reception, listening, owner, serving

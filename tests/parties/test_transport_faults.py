@@ -12,7 +12,8 @@ from helpers_consortium import NAMES, certificates, manifest_of, new_signers, sh
 from helpers_study import Parties, check_outcome, folder, study
 
 from sfumato.errors import FileError, ProtocolError, TryAgain
-from sfumato.parties.certificates import TlsFiles, write_certificates
+from sfumato.parties.authority import write_certificates
+from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.https import Reception, listening
 from sfumato.parties.https_mailbox import HttpsMailbox

@@ -18,7 +18,7 @@ from sfumato.cli.audit import audit_build
 from sfumato.cli.bench import ANY_OPTIONS, bench
 from sfumato.cli.card import card
 from sfumato.cli.console import out, show_version
-from sfumato.cli.consortium import certificates, init, key, sign
+from sfumato.cli.consortium import certificates, init, key, request, revoke, sign, strike
 from sfumato.cli.consortium import check as check_consortium
 from sfumato.cli.curate import curate
 from sfumato.cli.demo import demo
@@ -100,7 +100,7 @@ app.add_typer(book_app, name="book", rich_help_panel=USE)
 curate_app.callback(invoke_without_command=True)(curate)
 curate_app.command("status")(status)
 app.add_typer(curate_app, name="curate", rich_help_panel=MANY)
-for one in (key, init, sign, certificates):
+for one in (key, init, sign, revoke, request, certificates, strike):
     consortium_app.command()(one)
 consortium_app.command("check")(check_consortium)
 party_app.command()(serve)

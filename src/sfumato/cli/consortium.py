@@ -11,8 +11,10 @@ from rich.table import Table
 
 from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.errors import ProtocolError
-from sfumato.parties.certificates import DAYS, write_certificates
+from sfumato.fitting import check_fits
+from sfumato.parties.authority import DAYS, Authority, write_certificates, write_request
 from sfumato.parties.consortium import add_signature, check_consent, read_manifest, signature_problems, write_manifest
+from sfumato.parties.consortium import revoke as revoke_signature
 from sfumato.parties.identity import Signer, check_public
 from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.manifest import Manifest
@@ -82,10 +84,20 @@ def init(
 
 
 @explained
-def sign(folder: FolderArgument, key: KeyOption, accept_observed_domain: ObservedOption = False) -> None:
+def sign(
+    folder: FolderArgument,
+    key: KeyOption,
+    data: Annotated[
+        Path | None, typer.Option(help="Your table: sign only if it fits the schema. Nothing of it leaves.")
+    ] = None,
+    accept_observed_domain: ObservedOption = False,
+) -> None:
     """Sign the manifest: you agree to all of it. Send signatures/NAME.json back to the others."""
     manifest = read_manifest(folder)
     _show(manifest)
+    if data is not None:
+        check_fits(data, manifest.schema)
+        out.print("Your table fits the schema.")
     name = add_signature(folder, Signer.load(key), accept_observed_domain=accept_observed_domain)
     out.print(f"{name} has signed: {folder / 'signatures' / f'{name}.json'}")
 
@@ -108,15 +120,54 @@ def check(folder: FolderArgument, as_json: JsonOption = False) -> None:
 
 
 @explained
+def revoke(folder: FolderArgument, key: KeyOption) -> None:
+    """Take your signature back for good, for example because your key was stolen. Send the file to all others."""
+    name = revoke_signature(folder, Signer.load(key))
+    out.print(f"{name} takes part no longer: {folder / 'signatures' / f'{name}.revoked.json'}")
+
+
+@explained
+def request(
+    name: Annotated[str, typer.Argument(help="Your name in the consortium.")],
+    out_folder: Annotated[Path, typer.Option("--out", help="A new folder for your TLS key, which stays there.")],
+) -> None:
+    """Make a TLS key that never leaves your machine, and a request to certify it. Send request.pem to the curator."""
+    out.print(f"{write_request(out_folder, name)}: send it to the curator; put what comes back beside your key")
+
+
+@explained
 def certificates(
     folder: FolderArgument,
     host: Annotated[list[str], typer.Option(help="A name or address of the curator; once for each.")],
     out_folder: Annotated[Path, typer.Option("--out", help="A new folder; it gets one folder for each member.")],
+    request: Annotated[
+        list[str] | None, typer.Option(help="A member's own request, as NAME=FILE; once for each that made one.")
+    ] = None,
+    authority: Annotated[
+        Path | None, typer.Option(help="Keep the authority in this folder, or use the one in it. Keep it safe.")
+    ] = None,
 ) -> None:
-    """Make TLS certificates for all members. Give each its own folder over a safe way, and delete your copy."""
+    """Make TLS certificates for all members. Give each its own folder; one without a request over a safe way."""
     manifest = read_manifest(folder)
-    write_certificates(out_folder, list(manifest.keys), CURATOR, host)
+    asked = {name: Path(file) for name, _, file in (one.partition("=") for one in request or [])}
+    kept = None
+    if authority is not None:
+        kept = Authority.load(authority) if (authority / "authority-key.pem").exists() else Authority.new()
+        if not (authority / "authority-key.pem").exists():
+            kept.save(authority)
+    write_certificates(out_folder, list(manifest.keys), CURATOR, host, requests=asked, authority=kept)
     out.print(f"{out_folder}: {', '.join(manifest.keys)}; valid for {DAYS} days.")
+
+
+@explained
+def strike(
+    certificate: Annotated[list[Path], typer.Argument(help="The certificates that are no longer to be accepted.")],
+    authority: Annotated[Path, typer.Option(help="The folder of the authority that made them.")],
+    out_file: Annotated[Path, typer.Option("--out", help="revoked.pem in the curator's TLS folder; it is added to.")],
+) -> None:
+    """Strike certificates off. The curator does not accept them from its next start on."""
+    count = Authority.load(authority).revoke(certificate, out_file)
+    out.print(f"{out_file}: {count} certificates are no longer accepted")
 
 
 def _party(text: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from typing import Any
 from sfumato import files
 from sfumato.errors import ProtocolError, SchemaError
 from sfumato.job import check_observed
-from sfumato.parties.identity import Signer
+from sfumato.parties.identity import Signer, verified
 from sfumato.parties.manifest import LONGEST, Manifest
 from sfumato.parties.questions import UNREADABLE
 from sfumato.schema.schema import Schema
@@ -67,6 +67,31 @@ def add_signature(folder: Path, signer: Signer, *, accept_observed_domain: bool 
     return name
 
 
+def revoke(folder: Path, signer: Signer) -> str:
+    """Take back the signature of a member for good, for example because its key was lost or stolen; gives its name.
+
+    Whoever has the folder refuses the study from then on. Agree on a new manifest with a new key.
+    """
+    manifest = read_manifest(folder)
+    name = manifest.member(signer)
+    record = {"member": name, "revoked": signer.sign(_revocation(manifest)).hex()}
+    files.write(folder / "signatures" / f"{name}.revoked.json", json.dumps(record, indent=1) + "\n")
+    return name
+
+
+def _revocation(manifest: Manifest) -> bytes:
+    return b"sfumato revocation 1\n" + manifest.content
+
+
+def _is_revoked(folder: Path, manifest: Manifest, name: str) -> bool:
+    """Whether a member has taken its signature back; a file that only says so counts for nothing."""
+    try:
+        signature = bytes.fromhex(_read_json(folder / "signatures" / f"{name}.revoked.json")["revoked"])
+    except (OSError, *UNREADABLE):
+        return False
+    return verified(manifest.keys[name], signature, _revocation(manifest))
+
+
 def signature_problems(folder: Path, manifest: Manifest) -> dict[str, str]:
     """What is wrong with each member's signature; members whose signature is right are left out."""
     problems: dict[str, str] = {}
@@ -81,6 +106,8 @@ def signature_problems(folder: Path, manifest: Manifest) -> dict[str, str]:
         else:
             if not manifest.signed_by(name, signature):
                 problems[name] = "signed something else"
+        if _is_revoked(folder, manifest, name):
+            problems[name] = "has taken its signature back"
     return problems
 
 

@@ -1,0 +1,148 @@
+"""Certificates: from requests, from an own authority, renewed, and struck off; and signatures taken back."""
+
+import contextlib
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+from helpers_consortium import NAMES
+from helpers_study import folder, refused, sfumato, study
+
+from sfumato.errors import ProtocolError
+from sfumato.parties.authority import Authority, write_certificates, write_request
+from sfumato.parties.certificates import TlsFiles
+from sfumato.parties.consortium import revoke, signed_manifest
+from sfumato.parties.folder import FolderMailbox
+from sfumato.parties.https import Reception, listening
+from sfumato.parties.https_mailbox import HttpsMailbox
+from sfumato.parties.identity import Signer, write_secret
+from sfumato.parties.letters import CURATOR
+
+__all__ = ["folder", "study"]  # the fixtures
+
+
+@contextlib.contextmanager
+def listening_curator(study, files):
+    reception = Reception(FolderMailbox(study.folder / "mail", study.manifest), study.manifest)
+    with listening(reception, study.manifest, "127.0.0.1", 0, files) as port:
+        yield f"https://localhost:{port}"
+
+
+def fetched(study, url, files, name="north"):
+    box = HttpsMailbox(url, study.manifest.study, files, 1000, sleep=lambda _: None)
+    with contextlib.closing(box):
+        return box.fetch(name, 0)
+
+
+def test_a_member_keeps_its_own_key(study):
+    tls = study.folder / "tls"
+    request = study.folder / "north-tls" / "request.pem"
+    made = sfumato("consortium", "request", "north", "--out", study.folder / "north-tls")
+    assert made.exit_code == 0, made.output
+    options = ["--host", "localhost", "--out", tls, "--authority", study.folder / "authority"]
+    asked = sfumato(
+        "consortium", "certificates", study.folder / "consortium", *options, "--request", f"north={request}"
+    )
+    assert asked.exit_code == 0, asked.output
+    assert not (tls / "north" / "tls-key.pem").exists()
+    for name in ("certificate.pem", "authority.pem"):
+        (study.folder / "north-tls" / name).write_bytes((tls / "north" / name).read_bytes())
+    with listening_curator(study, TlsFiles(tls / CURATOR)) as url:
+        assert fetched(study, url, TlsFiles(study.folder / "north-tls")) == []
+    # Renewal: the same authority makes new certificates, and the old ones are still trusted.
+    again = sfumato(
+        "consortium", "certificates", study.folder / "consortium", "--host", "localhost",
+        "--out", study.folder / "tls2", "--authority", study.folder / "authority",
+    )  # fmt: skip
+    assert again.exit_code == 0, again.output
+    with listening_curator(study, TlsFiles(study.folder / "tls2" / CURATOR)) as url:
+        assert fetched(study, url, TlsFiles(study.folder / "north-tls")) == []
+
+
+def test_a_request_in_another_name_is_refused(study):
+    request = write_request(study.folder / "south-tls", "south")
+    for member, path in (("north", request), ("north", study.folder / "schema.json"), ("stranger", request)):
+        with pytest.raises(ProtocolError, match="is not a request of"):
+            write_certificates(study.folder / "tls", [*NAMES, CURATOR], CURATOR, ["x"], requests={member: path})
+    assert not (study.folder / "tls").exists()
+
+
+def test_a_certificate_that_was_struck_off_is_not_accepted(study):
+    authority = Authority.new()
+    authority.save(study.folder / "authority")
+    tls = study.folder / "tls"
+    write_certificates(tls, [*NAMES, CURATOR], CURATOR, ["localhost"], authority=authority)
+    for name in ("north", "south"):
+        result = sfumato(
+            "consortium", "strike", tls / name / "certificate.pem", "--authority", study.folder / "authority",
+            "--out", tls / CURATOR / "revoked.pem",
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+    assert "2 certificates" in result.output
+    with listening_curator(study, TlsFiles(tls / CURATOR)) as url:
+        assert fetched(study, url, TlsFiles(tls / "west"), "west") == []
+        for name in ("north", "south"):
+            with pytest.raises(ProtocolError, match="does not accept the certificate"):
+                fetched(study, url, TlsFiles(tls / name), name)
+
+
+def test_certificates_of_an_institutions_own_authority(study):
+    # Made as a hospital's authority makes them: other keys, other names, an authority in between.
+    now = datetime.now(UTC)
+
+    def certificate(subject, key, issuer, issuer_key, *, authority=False, hosts=()):
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]))
+            .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(hours=1))
+            .not_valid_after(now + timedelta(days=30))
+            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        )
+        if hosts:
+            builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(one) for one in hosts]), False)
+        return builder.sign(issuer_key, hashes.SHA256()).public_bytes(Encoding.PEM)
+
+    root, middle = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    root_pem = certificate("Hospital Root", root, "Hospital Root", root, authority=True)
+    middle_pem = certificate("Hospital Issuing", middle, "Hospital Root", root, authority=True)
+    for name, hosts in (("north", ()), (CURATOR, ("localhost",))):
+        place = study.folder / "own" / name
+        place.mkdir(parents=True)
+        key = ec.generate_private_key(ec.SECP256R1())
+        write_secret(place / "tls-key.pem", key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        own = certificate(name, key, "Hospital Issuing", middle, hosts=hosts)
+        (place / "certificate.pem").write_bytes(own + middle_pem)
+        (place / "authority.pem").write_bytes(root_pem)
+    with listening_curator(study, TlsFiles(study.folder / "own" / CURATOR)) as url:
+        assert fetched(study, url, TlsFiles(study.folder / "own" / "north")) == []
+
+
+def test_a_signature_that_was_taken_back_ends_the_study_for_all_who_know(study):
+    place = study.folder / "consortium"
+    forged = place / "signatures" / "south.revoked.json"
+    forged.write_text('{"member": "south", "revoked": "00"}')
+    signed_manifest(place)  # anybody can write a file; only its signature counts
+    forged.unlink()
+    taken = sfumato("consortium", "revoke", place, "--key", place / "north.key")
+    assert taken.exit_code == 0, taken.output
+    with pytest.raises(ProtocolError, match="north has taken its signature back"):
+        signed_manifest(place)
+    refused(sfumato("consortium", "check", place), "north has taken its signature back")
+    with pytest.raises(ProtocolError, match="is not in the manifest"):
+        revoke(place, Signer.new())
+
+
+def test_a_party_signs_only_if_its_table_fits(study):
+    place, key = study.folder / "consortium", study.folder / "consortium" / "north.key"
+    assert sfumato("consortium", "sign", place, "--key", key, "--data", study.folder / "north.csv").exit_code == 0
+    (place / "signatures" / "north.json").unlink()
+    (study.folder / "north.csv").write_text("smoker,ill,ward\ntrue,false,z\n")
+    refused(sfumato("consortium", "sign", place, "--key", key, "--data", study.folder / "north.csv"), "ward")
+    assert not (place / "signatures" / "north.json").exists()
