@@ -195,4 +195,4 @@ def _job(schema: Schema, method: str, canary: bool = False) -> Job:
     budget: Budget = ApproxDP("2", "1e-3") if canary else ApproxDP("1", "1e-6")
     if recipe.guarantee is Guarantee.PURE:
         budget = PureDP("1")
-    return Job(schema, recipe, budget, accept_observed_domain=True)
+    return Job(schema, recipe, budget)
