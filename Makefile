@@ -10,7 +10,7 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
-.PHONY: demo test test-browser test-engines test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
+.PHONY: demo docs test test-browser test-engines test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release demo-release-survey.*
@@ -29,6 +29,11 @@ test-browser: .venv/tools
 # programs of PostgreSQL and a Java from the system (on Debian: apt-get install postgresql default-jre-headless).
 test-engines: .venv/engines
 	SFUMATO_TEST_ENGINES=all $(BIN)/python -m pytest tests/engines
+
+# The site, into site/.
+docs: .venv/tools
+	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/mkdocs build --strict --site-dir site
 
 # The suite again and again, with other examples and on a busy machine; stops at the first failure and keeps its output.
 test-stability: .venv/tools
