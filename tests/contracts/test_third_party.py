@@ -80,7 +80,6 @@ ADAPTIVE = Recipe(
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setattr("sfumato.recipes.PARTS", PARTS)
     monkeypatch.setitem(PARTS, "Rounds", Rounds)
 
 
