@@ -38,3 +38,14 @@ def test_the_forecast_of_a_column_is_what_the_noise_does():
     deviation = np.sqrt(measured.variance * 2)  # two cells behind each value of x
     assert forecast == np.sqrt(2 * 100 * 100 * measured.variance) * 0.8 / 10_000
     assert abs(forecast / (100 * deviation * 0.8 / 2 / 5_000) - 1) < 1e-9
+
+
+def test_values_that_were_merged_because_noise_hid_them_have_drowned():
+    """The tables that a method measures after merging look exact; the table of all values tells what was lost."""
+    rng = np.random.default_rng(1)
+    table = pa.table({"x": rng.integers(0, 99, 900), "y": rng.random(900) < 0.5})
+    release = sfumato.fit(table, SCHEMA, epsilon="0.2", delta="1e-9", method="privsyn")
+    sizes = {one.domain["x"] for one in release.model.measurements if "x" in one.clique}
+    assert len(sizes) > 1
+    assert column_noise(release.model.measurements, 900)["x"] > 0.2
+    assert "x" in release.warnings[0]

@@ -10,7 +10,7 @@ from sfumato.data.marginal import Measurement
 from sfumato.privacy.events import Noisy
 from sfumato.privacy.ledger import Statement
 
-DROWNED_COLUMN = 0.1
+DROWNED_COLUMN = 0.2
 """A column in which noise alone is expected to put more of the rows into wrong values has drowned."""
 
 DROWNED_TABLE = 0.5
@@ -63,11 +63,18 @@ def column_noise(measurements: Sequence[Measurement], rows: int) -> dict[str, fl
     """The expected share of the rows that noise puts into wrong values of each column, from its best table.
 
     A table that is summed down to one column adds up the noise of all its cells: the variance grows with the number of
-    cells behind each value. The sum of many is about Gaussian, with mean sqrt(2 / pi) of its deviation.
+    cells behind each value. The sum of many is about Gaussian, with mean sqrt(2 / pi) of its deviation. Tables in which
+    values were merged because noise hid them say little about these values: where a finer table exists, it counts.
     """
     best: dict[str, float] = {}
+    finest: dict[str, int] = {}
     for one in measurements:
         for name, size in one.domain.items():
+            finest[name] = max(size, finest.get(name, size))
+    for one in measurements:
+        for name, size in one.domain.items():
+            if size < finest[name]:
+                continue
             share = sqrt(one.domain.cells() * size * one.variance) * 0.8 / (2 * max(rows, 1))
             best[name] = min(share, best.get(name, share))
     return best
