@@ -46,6 +46,9 @@ def test_a_smeared_spike_is_seen_though_every_bin_is_right(smeared):
     assert any(one.startswith("sex: ") and "missing" in one for one in words)
     assert found.verdicts[0].grade == "poor"
     page = internal_report(found)
+    assert "spike,days,999.0,0.9" in found.to_csv()
+    assert '<a href="#pair-0">' in page
+    assert 'id="pair-0"' in page
     assert "single columns: poor" in page
     assert "&#x27;special&#x27;: [999]" in page or "'special': [999]" in page
     assert page.index("Alerts") < page.index("Each column")

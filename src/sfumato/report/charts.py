@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from sfumato.report.svg import Scale, box, line, linear, percent, picture, root, text
@@ -89,8 +89,16 @@ def _grid(largest: float, left: float, y: Scale) -> list[str]:
     return parts
 
 
-def heat_map(names: Sequence[str], errors: Sequence[Sequence[float]], says: str) -> str:
-    """A square for each pair of columns, stronger where the error is larger; the diagonal has the single columns."""
+def heat_map(
+    names: Sequence[str],
+    errors: Sequence[Sequence[float]],
+    says: str,
+    link: Callable[[str, str], str | None] = lambda one, two: None,
+) -> str:
+    """A square for each pair of columns, stronger where the error is larger; the diagonal has the single columns.
+
+    `link` gives the name of the picture on the same page that a square leads to, if there is one.
+    """
     cell = max(16.0, min(34.0, 560 / len(names)))
     left, top = 14 + 6.6 * min(20, max(map(len, names))), 96.0
     largest = max(max(row) for row in errors) or 1.0
@@ -103,7 +111,9 @@ def heat_map(names: Sequence[str], errors: Sequence[Sequence[float]], says: str)
         for j, (two, error) in enumerate(zip(names, row, strict=True)):
             title = f"{one}: {error:.4f}" if i == j else f"{one} × {two}: {error:.4f}"
             strength = error / largest
-            parts.append(box(left + j * cell, y, cell - 1, cell - 1, "heat", title, strength))
+            square = box(left + j * cell, y, cell - 1, cell - 1, "heat", title, strength)
+            target = link(one, two)
+            parts.append(square if target is None else f'<a href="#{target}">{square}</a>')
             if len(names) <= FIGURED:
                 kind = "in-cell strong" if strength > 0.55 else "in-cell"
                 parts.append(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import asdict, dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from sfumato.evaluate.classifiers import Score
 from sfumato.evaluate.copies import Copies
-from sfumato.evaluate.raw import RawFigures
+from sfumato.evaluate.raw import QUANTILES, RawFigures
 from sfumato.evaluate.stages import StageErrors
 from sfumato.files import PRIVATE, check_new, write_new
 from sfumato.report.coverage import Coverage
@@ -125,15 +127,32 @@ class Assessment:
     release: ReleaseFigures | None
 
     def save(self, file: str | Path) -> Path:
-        """Write the report to a new .html file, for the owner alone; the figures go to .json beside it."""
+        """Write the report to a new .html file, for the owner alone; figures go to .json and .csv beside it."""
         from sfumato.report.internal import internal_report  # which draws these figures, and so imports them
 
         path = html_name(Path(file))
-        figures = path.with_suffix(".json")
-        check_new(path)
-        check_new(figures)
-        write_new({path: internal_report(self), figures: json_text(self.to_dict()) + "\n"}, PRIVATE)
+        contents = {path: internal_report(self), path.with_suffix(".json"): json_text(self.to_dict()) + "\n"}
+        contents[path.with_suffix(".csv")] = self.to_csv()
+        for one in contents:
+            check_new(one)
+        write_new(contents, PRIVATE)
         return path
+
+    def to_csv(self) -> str:
+        """The figures of all drawings of single columns and numbers, one line each, for spreadsheets."""
+        text = StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(("figure", "column", "value", "real", "synthetic"))
+        for column in self.columns:
+            for label, *shares in zip(column.labels, column.real, column.synthetic, strict=True):
+                lines.writerow(("share", column.name, label, *shares))
+        for raw in self.raw:
+            lines.writerow(("mean", raw.name, "", *raw.mean))
+            for share, *numbers in zip(QUANTILES, *raw.quantiles, strict=True):
+                lines.writerow(("quantile", raw.name, share, *numbers))
+            lines.writerows(("spike", raw.name, one.number, one.real, one.synthetic) for one in raw.spikes)
+        lines.writerows(("missing", one.name, "", one.real, one.synthetic) for one in self.missing)
+        return text.getvalue()
 
     def _repr_html_(self) -> str:
         """The report in a frame of its own, for notebooks."""

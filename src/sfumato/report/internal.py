@@ -87,8 +87,9 @@ def _columns(a: Assessment) -> str:
             one.name,
             f"error {percent(one.error)}",
             charts.histogram(one.labels, one.real, one.synthetic, f"Histogram of {one.name}"),
+            name=f"column-{place}",
         )
-        for one in a.columns
+        for place, one in enumerate(a.columns)
     ]
     words = (
         "The share of the rows with each value. Figures beside bars are those of the synthetic rows; hover for both."
@@ -98,14 +99,19 @@ def _columns(a: Assessment) -> str:
 
 def _pairs(a: Assessment) -> str:
     names, errors = [one.name for one in a.columns], a.pairs
-    words = "Each cell is a pair of columns, and the diagonal is the single columns. "
+    words = "Each cell is a pair of columns, and the diagonal is the single columns, with a link to its picture. "
     words += "Figures are percent; " if len(names) <= charts.FIGURED else "Hover over a cell for its figure; "
     words += f"the strongest colour is {percent(max(map(max, errors)))}."
     if len(names) > MAPPED:
         kept = sorted(sorted(range(len(names)), key=lambda i: -sum(errors[i]))[:MAPPED])
         names, errors = [names[i] for i in kept], tuple(tuple(errors[i][j] for j in kept) for i in kept)
         words += f" Shown are the {MAPPED} columns with the largest errors."
-    drawing = charts.heat_map(names, errors, "Heat map of the error of each pair of columns")
+    pictures = {(one.name, one.name): f"column-{place}" for place, one in enumerate(a.columns)}
+    for place, pair in enumerate(a.worst_pairs):
+        pictures |= dict.fromkeys((pair.columns, pair.columns[::-1]), f"pair-{place}")  # type: ignore[arg-type]
+    drawing = charts.heat_map(
+        names, errors, "Heat map of the error of each pair of columns", lambda one, two: pictures.get((one, two))
+    )
     hint = paragraph("Wider than a phone: scroll it sideways.", "hint")
     return section("Error of each pair", words, hint, f'<div class="scroll">{drawing}</div>')
 
@@ -116,10 +122,15 @@ def _worst(a: Assessment) -> str:
         "table has too many rows and where too few."
     )
     colours = key((("heat", "rows; in the third picture: too many"), ("less", "too few")))
-    return section(f"The worst {len(a.worst_pairs)} pairs", words, colours, *map(_pair, a.worst_pairs))
+    return section(
+        f"The worst {len(a.worst_pairs)} pairs",
+        words,
+        colours,
+        *(_pair(pair, place) for place, pair in enumerate(a.worst_pairs)),
+    )
 
 
-def _pair(pair: PairFigures) -> str:
+def _pair(pair: PairFigures, place: int) -> str:
     difference = [
         [b - a for a, b in zip(one, two, strict=True)] for one, two in zip(pair.real, pair.synthetic, strict=True)
     ]
@@ -137,7 +148,7 @@ def _pair(pair: PairFigures) -> str:
     )
     drawing = f'<div class="triple">{drawn}</div>'
     note = f"error {percent(pair.error)}; {pair.columns[0]} down, {pair.columns[1]} across"
-    return f'<div class="pair">{figure(title, note, drawing)}</div>'
+    return f'<div class="pair">{figure(title, note, drawing, name=f"pair-{place}")}</div>'
 
 
 def _classifiers(found: ClassifierFigures) -> str:

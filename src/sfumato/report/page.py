@@ -121,9 +121,12 @@ def tiles(figures: Iterable[tuple[str, str]]) -> str:
     )
 
 
-def figure(title: str, note: str, *drawings: str) -> str:
-    """Drawings with a heading."""
-    return f"<figure><h3>{html_line(title)} <small>{html_line(note)}</small></h3>" + "".join(drawings) + "</figure>"
+def figure(title: str, note: str, *drawings: str, name: str = "") -> str:
+    """Drawings with a heading; `name` is what links on the same page lead to."""
+    named = f' id="{name}"' if name else ""
+    return (
+        f"<figure{named}><h3>{html_line(title)} <small>{html_line(note)}</small></h3>" + "".join(drawings) + "</figure>"
+    )
 
 
 def gallery(*figures: str) -> str:
