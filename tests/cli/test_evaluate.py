@@ -48,7 +48,11 @@ def test_a_report_and_its_figures(released):
         assert f"{score['accuracy']:.3f}" in text
     assert figures["release"]["method"] == "privsyn"
     assert "INTERNAL, NOT PRIVATE" in figures["stamp"]
-    assert sorted(path.name for path in released.iterdir() if path.name.startswith("r.")) == ["r.html", "r.json"]
+    assert sorted(path.name for path in released.iterdir() if path.name.startswith("r.")) == [
+        "r.figures.csv",
+        "r.html",
+        "r.json",
+    ]
 
 
 def test_json_for_programs(released, monkeypatch):

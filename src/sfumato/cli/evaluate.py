@@ -27,7 +27,9 @@ def evaluate(
     real: Annotated[Path, typer.Argument(help="The real table: CSV, CSV.gz or Parquet.")],
     synthetic: Annotated[Path, typer.Argument(help="The synthetic table.")],
     schema: Annotated[Path, typer.Option(help="The public schema of both: JSON or YAML.")],
-    out_file: Annotated[Path, typer.Option("--out", help="A new .html file; figures go to .json and .csv beside it.")],
+    out_file: Annotated[
+        Path, typer.Option("--out", help="A new .html file; figures go to .json and .figures.csv beside it.")
+    ],
     release: Annotated[Path | None, typer.Option(help="The release folder, for its ledger and its stages.")] = None,
     fast: Annotated[bool, typer.Option("--fast", help="Fewer classifiers, tables and queries.")] = False,
     as_json: JsonOption = False,
@@ -36,7 +38,7 @@ def evaluate(
     figures_file = html_name(out_file).with_suffix(".json")
     check_new(out_file)
     check_new(figures_file)
-    check_new(figures_file.with_suffix(".csv"))
+    check_new(figures_file.with_suffix(".figures.csv"))
     public = Schema.load(schema)
     released = None if release is None else Release.load(release)
     if released is not None and _values(released.schema) != _values(public):

@@ -127,12 +127,12 @@ class Assessment:
     release: ReleaseFigures | None
 
     def save(self, file: str | Path) -> Path:
-        """Write the report to a new .html file, for the owner alone; figures go to .json and .csv beside it."""
+        """Write the report to a new .html file, for the owner alone; figures go to .json and .figures.csv beside it."""
         from sfumato.report.internal import internal_report  # which draws these figures, and so imports them
 
         path = html_name(Path(file))
         contents = {path: internal_report(self), path.with_suffix(".json"): json_text(self.to_dict()) + "\n"}
-        contents[path.with_suffix(".csv")] = self.to_csv()
+        contents[path.with_suffix(".figures.csv")] = self.to_csv()
         for one in contents:
             check_new(one)
         write_new(contents, PRIVATE)
