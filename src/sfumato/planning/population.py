@@ -58,7 +58,7 @@ POPULATIONS = (
     Population("even values, all columns depend a little", 0.0, 0.3),
     Population("even values, few columns depend much", 0.0, 0.03, 0.6),
     Population("skewed values, all columns depend a little", 1.0, 0.3),
-    Population("skewed values, few columns depend much", 1.0, 0.03, 0.6),
+    Population("very skewed values, few columns depend much", 2.0, 0.03, 0.6),
 )
 """What rehearsals assume, since nobody knows: that the real table lies between these, or not too far from them."""
 
