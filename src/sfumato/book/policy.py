@@ -10,7 +10,7 @@ from typing import Any
 from sfumato.errors import BudgetError
 from sfumato.exact import exact_number, printed_up
 from sfumato.privacy.budget import SMALLEST, ZCDP, ApproxDP, Budget, PureDP, SkellamDP, budget_from_dict
-from sfumato.privacy.conversions import gaussian_of_pure
+from sfumato.privacy.conversions import cost_of_pure
 from sfumato.privacy.sensitivity import Notion
 
 
@@ -131,7 +131,7 @@ class Policy:
         """What a release costs of which nothing is known but its epsilon and delta."""
         if self.pure_epsilon:
             return Price(Fraction(0), epsilon, delta)
-        return Price(_of_pure(epsilon, self.budget.notion), outside_delta=delta)
+        return Price(cost_of_pure(epsilon, self.budget.notion), outside_delta=delta)
 
     def price_outside(self, budget: Budget) -> Price:
         """What a release of another tool costs, whose noise is not known: only what it states counts."""
@@ -180,13 +180,3 @@ class Policy:
                 "a policy cannot be read; wanted 'budget', such as {'kind': 'approximate', 'epsilon': '4', "
                 "'delta': '1e-9'}, and limits as numbers"
             ) from None
-
-
-def _of_pure(epsilon: Fraction, notion: Notion) -> Fraction:
-    match notion:
-        case Notion.PURE:
-            return epsilon
-        case Notion.GAUSSIAN:
-            return gaussian_of_pure(epsilon)
-        case Notion.CONCENTRATED | Notion.RENYI:
-            return epsilon**2 / 2

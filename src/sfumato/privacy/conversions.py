@@ -6,6 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, exp
 
+from sfumato.privacy.sensitivity import Notion
+
 SLACK = 1e-9
 """Relative room for the rounding of special functions, always taken on the private side."""
 
@@ -22,6 +24,17 @@ def gaussian_of_pure(epsilon: Fraction) -> Fraction:
     odds = exp(-float(epsilon))
     mu = -2 * float(ndtri(odds / (1 + odds)))
     return Fraction(ceil(mu * mu / 2 * (1 + SLACK) * 2**60), 2**60)
+
+
+def cost_of_pure(epsilon: Fraction, notion: Notion) -> Fraction:
+    """What an answer, or a whole release, of which only its pure epsilon is known costs in a notion of privacy."""
+    match notion:
+        case Notion.PURE:
+            return epsilon
+        case Notion.GAUSSIAN:
+            return gaussian_of_pure(epsilon)
+        case Notion.CONCENTRATED | Notion.RENYI:
+            return epsilon**2 / 2
 
 
 def rounded_up(value: Fraction, bits: int) -> Fraction:

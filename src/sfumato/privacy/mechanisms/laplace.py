@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.privacy.conversions import gaussian_of_pure, rounded_up
+from sfumato.privacy.conversions import cost_of_pure, rounded_up
 from sfumato.privacy.entropy import Entropy
 from sfumato.privacy.noise import discrete_laplace, discrete_laplace_variance
 from sfumato.privacy.sensitivity import LEAST_VARIANCE, Notion, Sensitivity, require_positive
@@ -59,14 +59,7 @@ class Laplace:
 
     def cost(self, sensitivity: Sensitivity, notion: Notion) -> Fraction:
         """What one answer with this noise costs."""
-        epsilon = sensitivity.l1 / self.scale
-        match notion:
-            case Notion.PURE:
-                return epsilon
-            case Notion.GAUSSIAN:
-                return gaussian_of_pure(epsilon)
-            case Notion.CONCENTRATED | Notion.RENYI:
-                return epsilon**2 / 2
+        return cost_of_pure(sensitivity.l1 / self.scale, notion)
 
     def draw(self, size: int, entropy: Entropy) -> NDArray[np.int64]:
         """This many independent draws."""
