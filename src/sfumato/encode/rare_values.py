@@ -118,18 +118,20 @@ def merge_rare(measurement: Measurement, compress: Compress, ordered: int = 0) -
 def _neighbours(counts: NDArray[np.float64], threshold: float) -> list[list[int]]:
     """Cut the codes into runs that stand out of their noise: a frequent code by itself, rare ones with neighbours."""
 
-    def stands_out(run: list[int]) -> bool:
-        return bool(counts[run].sum() >= threshold * sqrt(len(run)))
+    def stands_out(total: float, codes: int) -> bool:
+        return total >= threshold * sqrt(codes)
 
-    runs: list[list[int]] = []
-    for code in range(len(counts)):
-        if not runs or stands_out(runs[-1]) or stands_out([code]):
-            runs.append([])
-        runs[-1].append(code)
+    runs: list[tuple[list[int], float]] = []  # with the sum of each: adding it up anew for every code is quadratic
+    for code, count in enumerate(counts.tolist()):
+        if not runs or stands_out(runs[-1][1], len(runs[-1][0])) or stands_out(count, 1):
+            runs.append(([], 0.0))
+        run, total = runs[-1]
+        run.append(code)
+        runs[-1] = (run, total + count)
     kept: list[list[int]] = []
     weak: list[int] = []  # codes at the start, before anything stands out
-    for run in runs:
-        if stands_out(run):
+    for run, total in runs:
+        if stands_out(total, len(run)):
             kept.append(weak + run)
             weak = []
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import pi, sqrt
@@ -41,12 +41,20 @@ class DensePairs:
         return Learned(Selection(combine(domain, chosen, self.clique_cells)), found.tables)
 
 
-def choose_pairs(scores: NDArray[np.float64], cells: NDArray[np.float64], variance: float) -> list[int]:
+def choose_pairs(
+    scores: NDArray[np.float64],
+    cells: NDArray[np.float64],
+    variance: float,
+    fits: Callable[[list[int]], bool] = lambda chosen: True,
+) -> list[int]:
     """Greedy minimisation of noise error plus dependence left out, both in rows (Algorithm 2 of the PrivSyn report).
 
     With rho split in proportion to cells^(2/3), chosen tables have a total expected L1 noise of
     (sum of cells^(2/3))^(3/2) sqrt(2 variance / pi), where `variance` is that of a table which gets all of rho. So a
     trial is one addition, and the best next pair is found in one line.
+
+    A pair that does not fit to those chosen before it is passed over for good, as if it had never been offered: the
+    error of the choice so far and of every trial is less by its score, so the order of what is left stays the same.
     """
     weight = cells ** (2 / 3)
     noise = sqrt(2 * variance / pi)
@@ -59,10 +67,13 @@ def choose_pairs(scores: NDArray[np.float64], cells: NDArray[np.float64], varian
         best = int(np.argmin(np.where(open_pairs, trial, np.inf)))
         if trial[best] >= error:
             break
+        open_pairs[best] = False
+        left_out -= float(scores[best])
+        if not fits([*chosen, best]):
+            error -= float(scores[best])
+            continue
         error = float(trial[best])
         spent += float(weight[best])
-        left_out -= float(scores[best])
-        open_pairs[best] = False
         chosen.append(best)
     return chosen
 

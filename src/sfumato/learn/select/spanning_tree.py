@@ -72,21 +72,10 @@ def is_forest(pairs: Sequence[Clique]) -> bool:
 def choose_fitting(
     domain: Domain, pairs: Sequence[Clique], scores: NDArray[np.float64], variance: float, fits: Fits
 ) -> list[Clique]:
-    """The greedy choice of `choose_pairs` where a pair that does not fit to those before it is passed over for good.
-
-    To pass over a pair is to have never offered it: what was chosen before it stays the same, so that the choice can
-    simply be made again without it.
-    """
+    """The greedy choice of `choose_pairs` where a pair that does not fit to those before it is passed over for good."""
     cells = np.array([domain.cells(pair) for pair in pairs], dtype=np.float64)
-    offered = np.arange(len(pairs))
-    checked = 0
-    while True:
-        order = offered[choose_pairs(scores[offered], cells[offered], variance)]
-        while checked < len(order) and fits([pairs[index] for index in order[: checked + 1]]):
-            checked += 1
-        if checked == len(order):
-            return [pairs[index] for index in order]
-        offered = offered[offered != order[checked]]
+    chosen = choose_pairs(scores, cells, variance, lambda some: fits([pairs[index] for index in some]))
+    return [pairs[index] for index in chosen]
 
 
 def _noisy_choice(
