@@ -224,6 +224,18 @@ def test_a_party_lost_for_good_in_any_state_costs_nobody_a_round(folder, monkeyp
         assert statement.spent == release.ledger.spent <= 1000
 
 
+def test_messages_that_are_read_again_do_not_make_a_silence_shorter(folder, monkeypatch):
+    # A party has sent its vector and is lost; the curator reads all messages again, and still ends its wait.
+    monkeypatch.setattr("sfumato.parties.study.REREAD", 0.2)
+    study = Study(folder, FOUR, epsilon="1000", missing=1)
+    mail = study.folder / "mail"
+    waits = Waiting(0.01, 1)
+    with Parties(study, lambda name, stack: FolderMailbox(mail, study.manifest), NAMES) as parties:
+        release = study.curate(FolderMailbox(mail, study.manifest), waits)
+    assert abs(release.rows - 600) <= 2
+    assert set(parties.statements) == set(NAMES)
+
+
 def test_a_party_whose_operator_declines_is_named(study):
     box = FolderMailbox(study.folder / "mail", study.manifest)
     summaries = []

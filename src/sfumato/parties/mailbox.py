@@ -101,6 +101,11 @@ class Desk:
             accepted.append(message)
         return tuple(accepted)
 
+    @property
+    def known(self) -> int:
+        """How many different messages have come."""
+        return len(self._first)
+
     def rewind(self) -> None:
         """Read all messages again: what came before its time was not kept, and is not put into the list twice."""
         self._seen = 0

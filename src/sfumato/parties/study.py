@@ -73,29 +73,41 @@ class MailWire:
         self._waiting = waiting
         self._refusals = refusals
         self._watch = watch or Watch(CURATOR, "")
+        self._listen_anew()
 
     def post(self, messages: Sequence[Message]) -> None:
         """Send messages. What lies in the mailbox already is not put there again."""
+        if messages:
+            self._listen_anew()
         self._desk.post(messages)
 
     def collect(self, limit: int, wanted: Callable[[Message], bool]) -> Incoming:
-        """Look for messages until one comes; None after a silence as long as patience."""
-        silence, again = 0.0, REREAD
+        """Look for messages until one comes; None after a silence as long as patience.
+
+        After a while all messages are read again, for those that came before their time. They are no news, and make no
+        silence shorter.
+        """
         while True:
+            known = self._desk.known
             incoming = tuple(filter(wanted, _collected(self._desk, self._book, limit)))
+            if self._desk.known > known:
+                self._listen_anew()
             for reason, times in self._refusals().items():
                 self._book.note("refused a message", reason=reason, times=times)
                 self._watch.tell(f"{times} times: {reason}", "warning")
             self._watch.alive()
             if incoming:
                 return incoming
-            if silence >= again:
-                self._desk.rewind()
-                again *= 4
-            if silence >= self._waiting.patience:
+            if self._silence >= self._waiting.patience:
                 return None
+            if self._silence >= self._again:
+                self._desk.rewind()
+                self._again *= 4
             self._waiting.sleep(self._waiting.poll)
-            silence += self._waiting.poll
+            self._silence += self._waiting.poll
+
+    def _listen_anew(self) -> None:
+        self._silence, self._again = 0.0, REREAD
 
 
 def budget_of_study(manifest: Manifest) -> Budget:
