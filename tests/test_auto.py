@@ -18,7 +18,7 @@ from sfumato.privacy.budget import ApproxDP, PureDP
 from sfumato.recipes import DEFAULT, PARTS, RECIPES
 from sfumato.recipes.auto import AUTO, AUTO_PURE
 from sfumato.release import Release
-from sfumato.synthesize.joining import joined
+from sfumato.synthesize.joining import prepared
 
 
 def table_of(records):
@@ -104,7 +104,7 @@ def test_it_stays_as_good_as_it_is(epsilon):
     records = records_of(columns, 8000, seed=1)
     model, _ = run_auto(records, schema_of(columns), ApproxDP(epsilon, "1e-9"))
     rng = np.random.default_rng(0)
-    made = model.recoding.decode(joined(AUTO.synthesize, model.marginals, model.selection, 8000, rng), rng)
+    made = model.recoding.decode(prepared(AUTO.synthesize, model.marginals, model.selection)(8000, rng), rng)
     two, three = (mean_total_variation(records, made, cliques_of(Domain(columns), k)) for k in (2, 3))
     assert two < UTILITY[epsilon][0]
     assert three < UTILITY[epsilon][1]

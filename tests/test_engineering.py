@@ -185,7 +185,7 @@ class TestViewsOfAUser:
         assert isinstance(wide.ledger.budget, PureDP | ApproxDP)
 
     def test_a_method_with_a_structure_of_its_own_refuses_them(self, views):
-        with pytest.raises(MethodError, match=r"'dpview' needs views of its own choice; views can be given to privsyn"):
+        with pytest.raises(MethodError, match=r"'dpview' needs views of its own choice; views can be given to auto"):
             sfumato.fit(calls(50), sfumato.Schema.parse(SCHEMA), epsilon=1, method="dpview", views=views)
 
 

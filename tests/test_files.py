@@ -297,7 +297,13 @@ WRITERS = {
     "parties/audit.py": "appends to a log whose lines are chained",
     "cli/party_demo.py": "what the processes of the demonstration print",
     "parties/folder.py": "a mailbox: a file for each message",
-    "parties/manifest.py": "what members sign",
+    "app/child.py": "appends lines of progress, and touches a sign of life",
+    "audit/encoding.py": "made-up rows, into a folder that vanishes",
+    "book/chain.py": "a database, which is made private before it is opened",
+    "engines/person_buckets.py": "into a file without a name, for its owner alone",
+    "engines/spool.py": "a file without a name, for its owner alone",
+    "parties/book_file.py": "a database, which is made private before it is opened",
+    "report/figures.py": "into text",
 }
 """Modules that may write, and why."""
 ALWAYS = {"write_text", "write_bytes", "fdopen", "mkstemp", "NamedTemporaryFile", "TemporaryFile", "touch", "savez"}

@@ -325,7 +325,7 @@ def test_no_rows_are_a_failure_and_not_a_score(data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"methods": ("privsin",)}, MethodError, "'privsin' is unknown; known ones are privsyn"),
+        ({"methods": ("privsin",)}, MethodError, "'privsin' is unknown; known ones are auto"),
         ({"methods": ("privsyn", "privsyn")}, MethodError, "twice"),
         ({"methods": ()}, MethodError, "no method"),
         ({"sets": ("adult",)}, DataError, "it has tiny"),

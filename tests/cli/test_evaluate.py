@@ -46,7 +46,7 @@ def test_a_report_and_its_figures(released):
     assert [score["classifier"] for score in figures["classifiers"]["trained_on_synthetic"]] == list(FAST.classifiers)
     for score in figures["classifiers"]["trained_on_real"]:
         assert f"{score['accuracy']:.3f}" in text
-    assert figures["release"]["method"] == "privsyn"
+    assert figures["release"]["method"] == "auto"
     assert "INTERNAL, NOT PRIVATE" in figures["stamp"]
     assert sorted(path.name for path in released.iterdir() if path.name.startswith("r.")) == [
         "r.figures.csv",

@@ -133,7 +133,7 @@ def test_meaningless_delta(clinic, delta):
 
 
 def test_a_method_that_needs_delta_says_so(clinic):
-    refused(synthesize(clinic, delta=None), clinic, "needs a delta", "1e-9")
+    refused(synthesize(clinic, "--method", "privsyn", delta=None), clinic, "needs a delta", "1e-9")
 
 
 def test_unknown_method_and_format_and_negative_rows(clinic):

@@ -9,10 +9,10 @@ from helpers_holders import opened
 from sfumato.errors import MethodError
 from sfumato.parties.federation import OFFERS, check_method
 from sfumato.pipeline import run
-from sfumato.privacy.holder import CHOOSE, DEPENDENCE, LocalHolder
+from sfumato.privacy.holder import CHOOSE, DEPENDENCE, DISTANCES, LocalHolder
 from sfumato.recipes import RECIPES
 
-QUESTIONS = (DEPENDENCE, CHOOSE)
+QUESTIONS = (DEPENDENCE, DISTANCES, CHOOSE)
 
 
 @every_recipe

@@ -1,5 +1,6 @@
 """What every named method must keep, whatever its parts are."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ from sfumato.errors import BudgetExceeded, SfumatoError
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import fit
 from sfumato.intake.codec import SchemaCodec
+from sfumato.learn.once import Once
 from sfumato.pipeline import Guarantee, run
 from sfumato.privacy.budget import ApproxDP, PureDP
 from sfumato.privacy.events import Free
@@ -85,6 +87,10 @@ def test_every_stage_spends_its_share(recipe):
     """What one stage leaves goes to the next, so a total cannot show that a stage charges less than it should."""
     holder, ledger = opened(table_of(COLUMNS, 3000), schema_of(COLUMNS), budget_for(recipe))
     total = ledger.budget.total.amount
+    if not isinstance(recipe.learn, Once):  # what rounds spend, and when, is tested with them
+        run(recipe, holder, schema_of(COLUMNS), ledger)
+        assert ledger.left <= total * ROUNDING
+        return
     select, measure = Watched(recipe.learn.select, ledger), Watched(recipe.learn.measure, ledger)
     watched = replace(recipe, learn=replace(recipe.learn, select=select, measure=measure))
     run(watched, holder, schema_of(COLUMNS), ledger)
@@ -206,6 +212,13 @@ def test_any_epsilon_works(recipe, epsilon):
         assert release.rows == 400
 
 
+def comparable(asked):
+    """A part of a question that can be compared: arrays by their bytes."""
+    if isinstance(asked, np.ndarray):
+        return asked.tobytes()
+    return tuple(map(comparable, asked)) if isinstance(asked, list) else asked
+
+
 @every_recipe
 def test_control_flow_depends_on_the_rows_only_through_noisy_answers(recipe, monkeypatch):
     # The same noise on neighbouring tables: every event, every table and every shape must be the same.
@@ -215,8 +228,9 @@ def test_control_flow_depends_on_the_rows_only_through_noisy_answers(recipe, mon
         real = getattr(LocalHolder, name)
 
         def ask(self, *question):
+            question = [list(one) if isinstance(one, Iterator) else one for one in question]
             answer = real(self, *question)
-            public = (name, self.coding, *(tuple(one) if isinstance(one, list) else one for one in question))
+            public = (name, self.coding, *map(comparable, question))
             if recording:
                 tape.append((public, answer))
                 return answer
@@ -226,7 +240,7 @@ def test_control_flow_depends_on_the_rows_only_through_noisy_answers(recipe, mon
 
         return ask
 
-    for name in ("measure", "dependence", "choose"):
+    for name in ("measure", "dependence", "distances", "choose"):
         monkeypatch.setattr(LocalHolder, name, replayed(name))
     tape, statements, recording = [], [], True
     for rows in (table, table.slice(1)):
@@ -272,5 +286,5 @@ def test_the_list_of_methods_is_complete_and_named():
 
     assert list(sfumato.methods()) == list(RECIPES)
     assert all(name == recipe.name for name, recipe in RECIPES.items())
-    with pytest.raises(SfumatoError, match="method 'magic' is unknown; known methods are privsyn"):
+    with pytest.raises(SfumatoError, match="method 'magic' is unknown; known methods are auto"):
         fit(pa.table({"a": ["0"]}), schema_of({"a": 1}), epsilon=1, method="magic")

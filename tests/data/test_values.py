@@ -155,7 +155,7 @@ def test_a_selection_knows_the_levels_of_all_its_groups():
 
 def test_a_structure_that_is_not_known_is_refused():
     record = NETWORK.to_dict() | {"structure": {"kind": "web"}}
-    with pytest.raises(SchemaError, match="kind 'web' is unknown; it is chain, network or apart"):
+    with pytest.raises(SchemaError, match="kind 'web' is unknown; it is chain, network, layers or apart"):
         Selection.from_dict(record)
 
 

@@ -140,7 +140,7 @@ def test_3_and_6_a_bad_value_is_refused_before_the_first_charge_in_the_same_word
     cities = rows["city"].to_pylist()
     cities[place] = SECRET
     bad = rows.set_column(1, "city", pa.array(cities))
-    job = Job(schema(), recipe_of("pgm"), budget_of("1", "1e-6"), False)
+    job = Job(schema(), recipe_of("pgm"), budget_of("1", "1e-6"))
     ledger = open_ledger(job)
     with pytest.raises(DataError, match="column 'city'") as caught:
         open_local(places.put(name, bad), schema(), ledger, engine=places.engine(name))

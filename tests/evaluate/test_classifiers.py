@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 
@@ -108,6 +110,6 @@ def test_nothing_to_learn_from_is_refused():
 
 
 def test_a_missing_library_is_named(monkeypatch):
-    monkeypatch.setattr("sfumato.evaluate.classifiers.find_spec", lambda name: None)
+    monkeypatch.setattr(sys.modules["sfumato.evaluate.classifiers"], "find_spec", lambda name: None)
     with pytest.raises(MethodError, match=r"install sfumato\[evaluate\]"):
         scores(records(50, 0), records(50, 1), "label", ORDERED, ["decision tree"])

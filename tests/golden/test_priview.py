@@ -49,7 +49,7 @@ def test_example_1_is_made_consistent_on_the_empty_set_first_and_then_on_what_tw
     noisy = [Measurement(Marginal(domain.project(view), np.zeros((2,) * 8)), 1.0) for view in views]
     order = Overlaps.of(noisy).shared
     assert [part.members for part in order] == [(0, 1, 2), (0, 1), (0, 2), (1, 2)]
-    assert [part.copies[0] for part in order] == [256, 16, 16, 16]
+    assert [1 / part.spread[0].ravel()[0] for part in order] == [256, 16, 16, 16]
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 from helpers_study import folder
-from test_book import opened, record, spent
+from test_party_book import opened, record, spent
 
 from sfumato.errors import FileError, ProtocolError
 from sfumato.parties.audit import AuditLog, verify_log

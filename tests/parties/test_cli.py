@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sys
 from dataclasses import replace
 from fractions import Fraction
 
@@ -195,7 +194,7 @@ def test_a_manifest_of_another_study_has_another_book(study):
 
 
 def test_the_demonstration_plays_it_all_with_real_processes(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["sfumato.cli.demo"], "simulate", lambda: simulate(600))
+    monkeypatch.setattr("sfumato.survey.simulate", lambda: simulate(600))
     result = sfumato("demo", "--parties", "2", "--out", tmp_path / "release", "--json")
     assert result.exit_code == 0, result.output
     report = json.loads(result.output)

@@ -307,7 +307,7 @@ def test_a_study_has_a_name_that_can_be_shown(signers, name):
 
 
 def test_a_method_that_no_federation_can_run_is_refused_before_anybody_signs(consortium, signers):
-    with pytest.raises(MethodError, match="method 'privbayes' draws a structure by the exponential mechanism"):
+    with pytest.raises(MethodError, match="method 'privbayes' "):
         manifest_of(signers, method="privbayes")
     text = (consortium / "consortium.json").read_text()
     (consortium / "consortium.json").write_text(text.replace('"dpview"', '"privbayes"'))

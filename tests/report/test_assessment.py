@@ -89,7 +89,7 @@ def test_a_release_adds_its_ledger_and_its_stages(survey, no_training):
     schema, real, synthetic, table = survey
     release = fit(table, schema, epsilon="5", delta="1e-6")
     found = assess(real, synthetic, schema, release, fast=True).release
-    assert found.method == "privsyn"
+    assert found.method == "auto"
     assert found.spending.spent == pytest.approx(float(release.ledger.spent))
     assert found.stages.synthesis > 0
     assert 0 < found.staged_pairs <= FAST.staged_pairs

@@ -106,7 +106,7 @@ def test_dates_in_order_and_values_missing_together():
     one = [None if hidden else "a" if number % 2 else "b" for number, hidden in enumerate(gone)]
     two = [None if hidden else str(number % 7) for number, hidden in enumerate(gone)]
     drafted = draft(pa.table({"start": start, "end": end, "one": one, "two": two}), "t")
-    assert [rule.less_or_equal for rule in drafted.schema.rules] == [("start", "end")]
+    assert [rule.root.less_or_equal for rule in drafted.schema.rules] == [("start", "end")]
     assert any(one.proposal == "missing_patterns" and "two" in one.why for one in drafted.findings)
 
 

@@ -77,14 +77,13 @@ def start(work: Work, kind: str, name: str, arguments: dict[str, Any]) -> Run:
     folder = work.folder / "runs" / new_id()
     folder.mkdir(mode=0o700)
     write(folder / "run.json", json_text({"kind": kind, "name": name, "arguments": arguments}) + "\n", PRIVATE)
-    with (folder / "output.txt").open("wb") as output:
-        subprocess.Popen(
-            [sys.executable, "-P", "-m", "sfumato.app.child", str(folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    subprocess.Popen(
+        [sys.executable, "-P", "-m", "sfumato.app.child", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     return Run(folder, kind, name, arguments)
 
 

@@ -108,7 +108,7 @@ def _unclipped_rows() -> Sequence[Any]:
     def everything(rows: Any, unit: Any, words: Any) -> Iterator[Records]:
         yield from (block.records for block in rows)
 
-    return [patch("sfumato.privacy.opening.kept_blocks", everything)]
+    return [patch("sfumato.engines.opening.kept_blocks", everything)]
 
 
 def _half_sensitivity() -> Sequence[Any]:

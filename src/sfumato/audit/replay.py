@@ -8,12 +8,13 @@ noise, and the noise of the second run is not used.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.audit.rows import Pair, pairs
 from sfumato.data.coding import Coding, Step
@@ -28,11 +29,11 @@ from sfumato.pipeline import Model, run
 from sfumato.privacy.budget import Share
 from sfumato.privacy.entropy import SystemEntropy
 from sfumato.privacy.events import Choice, Noisy
-from sfumato.privacy.holder import Dependence, LocalHolder
+from sfumato.privacy.holder import Dependence, Distances, LocalHolder
 from sfumato.privacy.ledger import Ledger, Statement
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.opening import open_engine
-from sfumato.privacy.scores import Score, independence_difference
+from sfumato.privacy.scores import Score, distance_to, independence_difference
 
 Exact = list[np.ndarray[Any, np.dtype[np.int64]]]
 
@@ -115,6 +116,16 @@ class RecordingHolder(LocalHolder):
         found: Dependence = self._tape.next(
             self._asked("dependence", pairs, [part]), answer, [np.array(scores, dtype=np.int64)], events
         )
+        return found
+
+    def distances(self, cliques: Sequence[Clique], expected: Iterable[NDArray[np.float64]], part: Share) -> Distances:
+        """Tell how far tables are from public ones, and write it on the tape."""
+        public = list(expected)
+        answer, events = self._charged(lambda: super(RecordingHolder, self).distances(cliques, public, part))
+        tables = zip(self._engine.count(self.coding, cliques), public, strict=True)
+        exact = [distance_to(_counts(table), one) for table, one in tables]
+        asked = self._asked(f"distances to {[one.tobytes() for one in public]}", cliques, [part])
+        found: Distances = self._tape.next(asked, answer, [np.array(exact, dtype=np.int64)], events)
         return found
 
     def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
