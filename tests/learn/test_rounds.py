@@ -33,7 +33,8 @@ def test_every_round_pays_for_its_scores_and_tables_and_nothing_is_left(budget):
     model, ledger = run_auto(records_of(), schema_of(), budget)
     total = ledger.budget.total.amount
     encoded = costs(ledger, "encode")
-    assert [question for question, _, _ in encoded] == ["number of rows", *(f"table {name}" for name in COLUMNS)]
+    asked = ["table of no column: the number of rows", *(f"table {name}" for name in COLUMNS)]
+    assert [question for question, _, _ in encoded] == asked
     assert encoded[0][1] == pytest.approx(float(total / 200), rel=1e-5)
     columns = sum(cost for _, cost, _ in encoded[1:])
     assert total * Fraction(99, 1000) * (1 - ROUNDING) < columns <= total * Fraction(495, 1000)

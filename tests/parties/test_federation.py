@@ -30,7 +30,7 @@ from sfumato.parties.seat import Seat
 from sfumato.parties.store import MemoryStore
 from sfumato.pipeline import Guarantee
 from sfumato.privacy.budget import ApproxDP, Currency, PureDP, Share, SkellamDP
-from sfumato.privacy.events import Noisy
+from sfumato.privacy.events import Noisy, table_question
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Laplace, Skellam
 from sfumato.privacy.opening import open_party
@@ -89,7 +89,7 @@ def test_tables_of_the_federation_are_tables_of_the_union(parties, steps):
         assert (measured.marginal.counts == rows.project(clique).counts).all()
         assert measured.clique == clique
         assert measured.coding == holder.coding
-        table = Noisy(f"table {' × '.join(clique)}", Laplace(Fraction(1, EACH)), holder.neighbours.marginal)
+        table = Noisy(table_question(clique), Laplace(Fraction(1, EACH)), holder.neighbours.marginal)
         assert union.ledger.statement().entries[measured.event] == ("learn", table)
 
 

@@ -113,6 +113,7 @@ app.add_typer(party_app, name="party", rich_help_panel=MANY)
 
 def main() -> None:
     """Run the command line."""
+    warnings.simplefilter("once")
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"  # without our lines of code
     with suppress(NotImplementedError):  # not built for every platform; it gives back more of what was freed
         pa.set_memory_pool(pa.jemalloc_memory_pool())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,11 @@ from sfumato.exact import exact_number
 from sfumato.privacy.mechanisms import NOISES, Noise
 from sfumato.privacy.mechanisms.exponential import Exponential
 from sfumato.privacy.sensitivity import Notion, Sensitivity, require_positive
+
+
+def table_question(columns: Sequence[str]) -> str:
+    """What a ledger calls a table; the one over no column is the number of rows."""
+    return f"table {' × '.join(columns)}" if columns else "table of no column: the number of rows"
 
 
 @dataclass(frozen=True)

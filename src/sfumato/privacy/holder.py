@@ -19,7 +19,7 @@ from sfumato.data.selection import Family
 from sfumato.engines import MOST_CELLS, Engine
 from sfumato.privacy.budget import Budget, Share, amount_of
 from sfumato.privacy.entropy import Entropy, SystemEntropy
-from sfumato.privacy.events import Choice, Noisy
+from sfumato.privacy.events import Choice, Noisy, table_question
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Noise
 from sfumato.privacy.mechanisms.exponential import Exponential, Race
@@ -237,7 +237,7 @@ def table_noises(budget: Budget, parts: Sequence[Share], neighbours: Neighbours)
 def table_events(cliques: Sequence[Clique], noises: Sequence[Noise], neighbours: Neighbours) -> tuple[Noisy, ...]:
     """What it costs to measure tables, whoever has the rows."""
     return tuple(
-        Noisy(f"table {' × '.join(clique)}" if clique else "number of rows", noise, neighbours.marginal)
+        Noisy(table_question(clique), noise, neighbours.marginal)
         for clique, noise in zip(cliques, noises, strict=True)
     )
 

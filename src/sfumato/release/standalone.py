@@ -286,6 +286,9 @@ def check_unit(folder: str) -> tuple[bool | None, str]:
         if event["event"] == "free":
             continue
         pairs = re.fullmatch(r"dependence of ([0-9]{1,9}) pairs of columns, in rows / 1024", event["question"])
+        distances = re.fullmatch(
+            r"distance of ([0-9]{1,9}) tables to those of a model, in rows / 1024", event["question"]
+        )
         choice = re.fullmatch(r"one of [0-9]{1,9} sets of parents, by score ([RIF])", event["question"])
         if event["event"] == "choice":
             need(choice, f"event {number} is a choice of an unknown kind")
@@ -295,6 +298,9 @@ def check_unit(folder: str) -> tuple[bool | None, str]:
             )
         elif pairs:
             step, count = 4 * changes * GRID + 1, int(pairs[1])
+            right = norms(event) == (count * step, count * step**2)
+        elif distances:
+            step, count = changes * GRID, int(distances[1])
             right = norms(event) == (count * step, count * step**2)
         else:
             need(event["question"].startswith("table "), f"event {number} asks an unknown question")
@@ -323,7 +329,8 @@ def check_tables(folder: str) -> tuple[bool | None, str]:
         need(number in paid, f"table {table['file']!r} was not paid for, or its event pays for another table too")
         paid.discard(number)
         event = events[number]
-        need(event["question"] == "table " + " × ".join(table["columns"]), f"event {number} is of other columns")
+        name = " × ".join(table["columns"]) or "of no column: the number of rows"
+        need(event["question"] == f"table {name}", f"event {number} is of other columns")
         need(os.path.isfile(os.path.join(folder, "marginals", table["file"])), f"table {table['file']!r} is missing")
         wanted = variance(event["event"], float(exact(event[WIDTHS[event["event"]]])))
         # Shares of noise from more parties than must be honest add up to more noise than is charged, never to less.

@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.errors import SfumatoError
 from sfumato.fitting import note_schema
-from sfumato.privacy.events import Choice, Event, Free, Noisy
+from sfumato.privacy.events import Choice, Event, Free, Noisy, table_question
 from sfumato.privacy.ledger import Ledger, Statement
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.scores import GRID, SCORES
@@ -24,6 +24,7 @@ NEAR = 1e-9
 """Figures for readers may be rounded otherwise by another version, by no more than this part of them."""
 
 _PAIRS = re.compile(rf"dependence of ([0-9]{{1,9}}) pairs of columns, in rows / {GRID}")
+_DISTANCES = re.compile(rf"distance of ([0-9]{{1,9}}) tables to those of a model, in rows / {GRID}")
 _PARENTS = re.compile(r"one of [0-9]{1,9} sets of parents, by score ([A-Z]+)")
 _AGAIN = "ask for these tables again"
 
@@ -72,6 +73,8 @@ def declared_sensitivity(event: Noisy | Choice, neighbours: Neighbours) -> Sensi
         return neighbours.score(SCORES[_matched(_PARENTS, event.question)])
     if event.question.startswith("table "):
         return neighbours.marginal
+    if found := _DISTANCES.fullmatch(event.question):
+        return neighbours.distance.repeated(int(found[1]))
     return neighbours.dependence.repeated(int(_matched(_PAIRS, event.question)))
 
 
@@ -87,7 +90,7 @@ def check_tables(release: Release, folder: Path) -> Finding:
         if not isinstance(event, Noisy) or uses[one.event] > 1:
             problems.append(f"table {number} was not paid for, or its event pays for another table too")
             continue
-        if event.question != f"table {' × '.join(one.clique)}":
+        if event.question != table_question(one.clique):
             problems.append(f"table {number} is over {' × '.join(one.clique)}, and its event says {event.question!r}")
         ratio = one.variance / event.noise.variance
         # Shares of noise from more parties than must be honest add up to more noise than is charged, never to less.
