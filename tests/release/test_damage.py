@@ -135,3 +135,30 @@ def test_spaces_between_values_change_nothing(folder, name):
         assert rows.equals(expected)
 
     with_changed(folder, name, lambda before: json.dumps(json.loads(before), indent=4).encode(), same)
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda selection: selection["structure"]["families"][0].__setitem__(0, None),
+        lambda selection: selection["structure"]["families"][0].__setitem__(0, "nobody"),
+        lambda selection: selection["structure"]["families"][1].__setitem__(1, "stay"),
+        lambda selection: selection["structure"]["families"].pop(),
+        lambda selection: selection["structure"]["families"].reverse(),
+        lambda selection: selection["structure"]["families"].append(selection["structure"]["families"][0]),
+        lambda selection: selection["cliques"].append(["nobody"]),
+        lambda selection: selection["cliques"].append(["age", "age"]),
+        lambda selection: selection["weights"].append(1.0),
+        lambda selection: selection["weights"].extend([float("inf")] * len(selection["cliques"])),
+        lambda selection: selection["structure"].update(kind="apart", groups=[["age"]], selections=[]),
+        lambda selection: selection["structure"].update(kind="chain", base=[["age"]], cross=[], upper=[]),
+    ],
+)
+def test_a_selection_that_does_not_fit_is_refused_when_a_release_is_opened(tmp_path, forge):
+    folder = sfumato.Release.load(OLD / "release-1-privbayes").save(tmp_path / "release", rows=5, seed=1)
+    path = folder / "model" / "model.json"
+    record = json.loads(path.read_text())
+    forge(record["selection"])
+    path.write_text(json.dumps(record))
+    with pytest.raises(SfumatoError):
+        sfumato.Release.load(folder)
