@@ -6,6 +6,7 @@ import pytest
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.errors import MethodError
+from sfumato.evaluate import classifiers
 from sfumato.evaluate.classifiers import CLASSIFIERS, features, majority, majority_score, scores
 
 DOMAIN = Domain({"age": 20, "job": 4, "constant": 1, "label": 2})
@@ -110,6 +111,6 @@ def test_nothing_to_learn_from_is_refused():
 
 
 def test_a_missing_library_is_named(monkeypatch):
-    monkeypatch.setattr(sys.modules["sfumato.evaluate.classifiers"], "find_spec", lambda name: None)
+    monkeypatch.setattr(classifiers, "find_spec", lambda name: None)
     with pytest.raises(MethodError, match=r"install sfumato\[evaluate\]"):
         scores(records(50, 0), records(50, 1), "label", ORDERED, ["decision tree"])

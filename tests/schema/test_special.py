@@ -124,3 +124,12 @@ def test_a_spike_comes_back_as_a_spike():
     share = np.mean(sampled["x"].to_numpy() == 999)
     assert abs(share - 0.96) < 0.02
     assert set(sampled["x"].to_pylist()) <= {*range(31), 999}
+
+
+def test_columns_that_move_together_may_be_written_and_described_in_their_own_ways():
+    one = {"name": "a", "type": "integer", "min": 0, "max": 99, "bins": 5, "special": [999]}
+    two = {**one, "name": "b", "description": "the second", "written": {"signs": ["€"]}}
+    together = [{"name": "both", "columns": ["a", "b"]}]
+    assert Schema.parse({"name": "t", "columns": [one, two], "together": together})
+    with pytest.raises(SchemaError, match="whose codes differ"):
+        Schema.parse({"name": "t", "columns": [one, {**two, "special": [998]}], "together": together})

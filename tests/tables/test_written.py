@@ -109,6 +109,8 @@ def test_a_file_says_what_it_looks_like(tmp_path):
         (b'a,b\n"x;y;z",2\n"x;y;z",3\n', {}),
         (b'a,b\n"one\ntwo",2\n', {"line_breaks": True}),
         (b"one\n1\n", {}),
+        (b"a,b\n\x81,\xe9\n", {"encoding": "latin-1"}),
+        (b"a,b\n\x80,\xe9\n", {"encoding": "cp1252"}),
         (b"", {}),
     ],
 )

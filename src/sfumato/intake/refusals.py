@@ -50,7 +50,7 @@ def problem_of(column: Column, mark: int, kind: pa.DataType) -> str:
         return f"a value lies outside min {column.min} and max {column.max}"
     wanted = _WANTED[column.type]
     if isinstance(column, Date | Datetime):
-        wanted += f" in the format {' or '.join(column.formats)}" if column.formats else " in ISO form"
+        wanted += f" in the format {' or '.join(map(repr, column.formats))}" if column.formats else " in ISO form"
     return f"a value is not {wanted} (the table has Arrow type {type_name(kind)})"
 
 

@@ -14,7 +14,7 @@ MOST_COMBINATIONS = 1_000_000
 
 _OWN_AFFAIRS = {
     *("name", "nullable", "null_values", "domain_from", "note", "binned_from", "outside", "format", "cuts"),
-    *("on_bad_value", "dtype"),
+    *("on_bad_value", "dtype", "description", "written"),
 }
 """Keys in which columns that move together may differ."""
 

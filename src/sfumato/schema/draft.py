@@ -127,7 +127,7 @@ def _column(facts: Facts) -> tuple[Keys, str, str | None]:
 
 def _fitting(declared: Keys) -> Keys:
     """The keys without those that a schema would refuse: bins too narrow, or all of a bin special."""
-    for without in ((), ("edges",), ("special",), ("edges", "special")):
+    for without in ((), ("bins", "joint_bins"), ("edges",), ("special",), ("edges", "special")):
         kept = {key: value for key, value in declared.items() if key not in without}
         try:
             Schema.parse({"name": "draft", "columns": [kept]})

@@ -22,6 +22,9 @@ MOST_SPIKES = 6
 SENTINELS = (-999, -99, -9, -8, -7, -1, 98, 99, 998, 999, 9998, 9999, 99999, 999999, 9999999)
 """Numbers that often stand for something else; a smaller share is enough for them if they lie apart."""
 
+MANY_ROWS, FINE, COARSE = 10_000, 128, 32
+"""From this many rows on, the table of a column by itself has room for fine bins, and others for coarse ones."""
+
 MANY = 20
 """Bounds of columns with more distinct numbers are rounded outward: they say less about one row."""
 
@@ -46,7 +49,9 @@ def integer_keys(counts: Counts) -> Keys | None:
     # Up to 128 numbers have a code each, and so has a number between two edges that are next to each other.
     alone = {one for one in spikes if high - low < 128 or {one, one + 1} <= set(edges)}
     special = sorted({*apart, *spikes} - alone)
-    return keys | ({"special": special} if special else {})
+    if special:
+        return keys | {"special": special}
+    return keys | (_fine(whole) if high - low >= 1_024 and not edges else {})
 
 
 def number_keys(counts: Counts, decimals: int | None) -> Keys:
@@ -65,7 +70,15 @@ def number_keys(counts: Counts, decimals: int | None) -> Keys:
     if low < high and is_skewed(bulk, counts):
         keys["edges"] = growing_edges(low, high, -(decimals if decimals is not None else 6))
     special = sorted(float(one) for one in {*apart, *spikes})
-    return keys | ({"special": special} if special else {})
+    if special:
+        return keys | {"special": special}
+    return keys | (_fine(counts) if "edges" not in keys else {})
+
+
+def _fine(counts: Counts) -> Keys:
+    """Bins for the shape of a column of many rows: fine by themselves, coarse in tables with other columns."""
+    rows = sum(counts.values())
+    return {"bins": FINE, "joint_bins": COARSE} if rows >= MANY_ROWS and len(counts) > 4 * FINE else {}
 
 
 def is_set(counts: Counts) -> bool:

@@ -17,6 +17,8 @@ _LOOKED_AT = 500
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PORTION = 1 << 20
+_NO_LETTERS = b"\x81\x8d\x8f\x90\x9d"
+"""The bytes that stand for nothing in cp1252."""
 
 
 def detect(path: Path) -> Reading:
@@ -36,7 +38,7 @@ def detect(path: Path) -> Reading:
 
 
 def _encoding(file: Path) -> str:
-    """UTF-8 if all of it is; else cp1252, which Western programs write and which reads latin-1 as well."""
+    """UTF-8 if all of it is; else cp1252, which Western programs write, or latin-1 where that has no such letter."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with opened(file) as raw:
         part = raw.read(_PORTION)
@@ -47,9 +49,14 @@ def _encoding(file: Path) -> str:
                 decoder.decode(part)
                 part = raw.read(_PORTION)
             decoder.decode(b"", final=True)
+            return "utf-8"
         except UnicodeDecodeError:
-            return "cp1252"
-    return "utf-8"
+            pass
+    with opened(file) as raw:
+        while part := raw.read(_PORTION):
+            if part.translate(None, _NO_LETTERS) != part:
+                return "latin-1"
+    return "cp1252"
 
 
 def _separator(lines: list[str]) -> str | None:

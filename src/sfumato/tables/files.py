@@ -140,9 +140,9 @@ def _read_one(path: Path, schema: Schema | None, reading: Reading) -> Iterator[p
         return
     if schema is not None and schema.on_bad_value != "refuse":
         raise DataError(
-            f"file {str(path)!r} is a text file, and the schema allows values with a line break. In such a file one "
-            "quote too many hides the lines that follow; if none may be refused, one row could change others. "
-            "Give a Parquet file, or set 'on_bad_value' to 'refuse'"
+            f"file {str(path)!r} is a text file, and the schema declares a value with a line break, or says that there "
+            "may be some. In such a file one quote too many hides the lines that follow; if none may be refused, one "
+            "row could change others. Give a Parquet file, or set 'on_bad_value' to 'refuse'"
         )
     yield _guarded(path, lambda: _read_quoted(path, separator, reading.encoding, names))
 
