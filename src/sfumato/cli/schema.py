@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ import typer
 from sfumato import tables
 from sfumato.cli.console import JsonOption, err, explained, out, print_json
 from sfumato.cli.schema_text import schema_text
-from sfumato.errors import DataError
+from sfumato.errors import DataError, IntakeWarning
 from sfumato.files import PRIVATE, check_new, write_new
 from sfumato.fitting import check_fits
 from sfumato.intake.checking import Problem, problems
@@ -49,7 +50,9 @@ def check(
         raise DataError(
             f"the table does not fit {str(schema)!r}:\n" + "\n".join(one.words for one in found if one.stops)
         )
-    check_fits(data, public)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IntakeWarning)  # it was given when the table was read before
+        check_fits(data, public)
     domain = SchemaCodec(public).domain
     if as_json:
         print_json({"fits": True, "codes": dict(domain.items()), "observed": list(public.observed)})
