@@ -255,5 +255,6 @@ def test_a_warning_is_one_line_without_our_code(clinic):
     assert result.stderr == (
         "warning: no value of seen (int64) can be read as the schema declares it, so all of them count as bad values; "
         "convert the columns, or change their declaration\n"
-        "note: column 'seen': a value is not a date in ISO form (the table has Arrow type int64); it counts as missing.\n"
+        "note: column 'seen': a value is not a date in ISO form (the table has Arrow type int64); it counts as "
+        "missing.\n"
     )
