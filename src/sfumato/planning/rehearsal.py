@@ -28,7 +28,11 @@ MOST_ROWS = 50_000
 PAIRS = 150
 """The most pairs of columns that are compared."""
 
-TRACK_RECORD = "not measured yet"
+TRACK_RECORD = (
+    "on six public tables (privsyn, epsilon 1) the real error of single columns lay inside the rehearsed range five "
+    "times and just below it once, and that of pairs inside it six times; the populations were chosen with an eye on "
+    "these tables, so this may flatter"
+)
 """How far rehearsals were from the truth (benchmarks/rehearsal.py; docs/plan.md has the table)."""
 
 

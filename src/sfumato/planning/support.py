@@ -48,11 +48,10 @@ def ways_out(
     )
     coarser = ", ".join(f"{one_line(name, 40)} to about {size}" for name, size in list(fewer.items())[:NAMED])
     names = ", ".join(one_line(name, 40) for name in list(lost)[:NAMED])
-    others = f" and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
+    others = f" and {len(lost) - NAMED} more columns" if len(lost) > NAMED else ""
     return (
         more,
-        f"coarser values: cut {coarser}{others} values or bins (categories, bins or edges of the schema), or ask for "
-        "'compress'"
+        f"coarser values: fewer categories, bins or edges in the schema, or 'compress': {coarser}{others}"
         if coarser
         else "coarser values: none of these columns can be cut further",
         f"fewer columns: leave out {names}{others}; what they cost goes to the others"
