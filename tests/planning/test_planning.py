@@ -164,7 +164,9 @@ class TestSupport:
     def test_the_budget_of_the_first_way_out_is_enough(self, poor):
         epsilon = poor.ways_out[0].split()[4]
         better = sfumato.plan(SCHEMA, rows_guess=100, epsilon=epsilon, method="priview")
-        assert all(one.error[1] < LOST * 1.5 for one in better.columns)
+        # Noise is drawn anew, so a column that was barely saved may be barely lost this time.
+        assert all(one.error[1] < 2 * LOST for one in better.columns)
+        assert sum(one.error[1] for one in better.columns) < sum(one.error[1] for one in poor.columns)
 
     def test_a_good_budget_loses_nothing(self):
         fine = sfumato.plan(SCHEMA, rows_guess=2_000, epsilon="5", method="priview")

@@ -177,7 +177,7 @@ def plan(
         track_record=TRACK_RECORD,
         wish=granted,
         lost=lost,
-        ways_out=ways_out(job, rows, columns, lost, EXTREMES) if lost else (),
+        ways_out=ways_out(job, rows, columns, lost, POPULATIONS) if lost else (),
         curve=points,
     )
 
