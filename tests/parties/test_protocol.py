@@ -22,7 +22,7 @@ from sfumato.parties.mailbox import MemoryMailbox
 from sfumato.parties.messages import Share
 from sfumato.parties.party import answer
 from sfumato.parties.seat import AskedTable, parts_of
-from sfumato.parties.store import State
+from sfumato.parties.store import MemoryStore, State
 from sfumato.parties.watch import Watch
 from sfumato.privacy.budget import PureDP
 from sfumato.privacy.ledger import Ledger
@@ -380,6 +380,18 @@ def test_nothing_is_promised_before_the_operator_has_seen_what_it_costs():
     assert (seen[0].stage, seen[0].cells, seen[0].bytes) == ("encode", 19, 152)
     assert (seen[0].before["epsilon"], seen[0].after["epsilon"]) == (0, 2 * EACH)
     assert study.seat("p0").statement().spent == 2 * EACH
+
+
+def test_a_curator_that_lost_its_store_catches_up_with_the_attempts_of_the_parties():
+    study = Study(parties=4, missing=1)
+    study.curate(lost_at(study, 1))  # gave its key, and was lost before it was ready: a second attempt
+    assert study.stores["p0"].load(0, 1).state is State.SENT or study.stores["p0"].load(0, 1).state is State.OPENED
+    study.mailbox._lists.clear()
+    tables, ledger, _ = study.curate(lost_at(study, 0), store=MemoryStore())
+    there = split(ROWS, 4)[:3]
+    for table, clique in zip(tables, [*FIRST, *SECOND], strict=True):
+        assert (table.marginal.counts == sum(part.project(clique).counts for part in there)).all()
+    assert ledger.statement().spent == study.seat("p0").statement().spent == COST
 
 
 def test_an_operator_may_think_better_of_it():

@@ -24,7 +24,7 @@ from sfumato.errors import ProtocolError, StudyEnded, TryAgain
 from sfumato.parties import recovery
 from sfumato.parties.agreement import Go, Key, Ready, Roster
 from sfumato.parties.identity import Signer
-from sfumato.parties.letters import ATTEMPTS, CURATOR, Members
+from sfumato.parties.letters import ATTEMPTS, CURATOR, LATER, Members
 from sfumato.parties.messages import Ask, Message, Refusal, Reveal, Share, Unmask
 from sfumato.parties.questions import Question
 from sfumato.parties.seat import joined, parts_of
@@ -108,6 +108,11 @@ def run_round(chair: Chair, plan: Plan) -> Generator[Turn, Incoming, Opened]:
         table = _Table(chair, plan, attempt)
         if record.state is State.PROPOSED:
             keys = yield from _keys(table, record)
+            if not keys:
+                # A curator that has lost its store counts from the first attempt again; parties do not.
+                store.save(replace(record, state=State.ABORTED))
+                attempt += 1
+                continue
             roster = Roster(plan.round, attempt, CURATOR, "", record.asked, tuple(keys[name] for name in sorted(keys)))
             record = replace(record, state=State.COMPUTED, payload=joined(roster.body()))
             store.save(record)
@@ -223,7 +228,7 @@ class _Table:
 
 
 def _keys(table: _Table, record: Record) -> Generator[Turn, Incoming, dict[str, Key]]:
-    """The keys of all who agree to answer: everybody, or all but those who may stay away."""
+    """The keys of all who agree to answer, or all but those who may stay away; none if the attempt is an old one."""
     members = table.chair.members
     asks = {name: table.plan.ask(record.attempt, name) for name in members.names}
 
@@ -231,6 +236,8 @@ def _keys(table: _Table, record: Record) -> Generator[Turn, Incoming, dict[str, 
         return key if key.asked == record.asked and key.is_signed(members) else None
 
     keys, refusals = yield from table.answers(Key, asks, take)
+    if any(reason.endswith(LATER) for reason in refusals.values()):
+        return {}
     table.require_enough(len(keys), refusals, list(keys), record)
     return keys
 

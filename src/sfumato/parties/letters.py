@@ -30,6 +30,9 @@ STAGES = ("encode", "learn")
 MOST_ROWS = 100_000_000
 """The upper limit of the rows of all parties unless another is given."""
 
+LATER = "begin a later attempt"
+"""In the refusal of an attempt that is over for a party: nothing of it has left, and the next one is as good."""
+
 ROUNDS = ATTEMPTS = 64
 """Rounds of a study and attempts at one, at most. With LARGE they bound the cells of all vectors that a party sends."""
 

@@ -10,7 +10,7 @@ from sfumato.data.coding import Coding
 from sfumato.errors import ProtocolError
 from sfumato.parties import masking
 from sfumato.parties.agreement import Key, Roster
-from sfumato.parties.letters import CURATOR, LARGE, STAGES
+from sfumato.parties.letters import CURATOR, LARGE, LATER, STAGES
 from sfumato.parties.messages import Ask
 from sfumato.parties.questions import read_coding
 from sfumato.parties.seat import AskedTable, Seat, Summary, joined, parts_of
@@ -32,7 +32,7 @@ def promise(seat: Seat, ask: Ask) -> Key:
     if record is None or record.state in (State.PROPOSED, State.APPROVED):
         record = _reserve(seat, ask, approved=record is not None and record.state is State.APPROVED)
     if record.state is State.ABORTED:
-        raise ProtocolError(f"round {ask.round}, attempt {ask.attempt} is over for this party; begin a new attempt")
+        raise ProtocolError(f"round {ask.round}, attempt {ask.attempt} is over for this party; {LATER}")
     return _key(seat, record)
 
 
@@ -78,7 +78,7 @@ def _unsent(seat: Seat, ask: Ask) -> list[Record]:
     """Earlier attempts at the round, of which nothing has left; refuses to answer a round twice."""
     earlier = [record for record in seat.store.attempts(ask.round) if record.attempt != ask.attempt]
     if any(record.attempt > ask.attempt for record in earlier):
-        raise ProtocolError(f"round {ask.round} is at a later attempt than {ask.attempt}")
+        raise ProtocolError(f"round {ask.round} is at a later attempt than {ask.attempt}; {LATER}")
     for record in earlier:
         if record.state in FINAL:
             raise ProtocolError(
