@@ -64,7 +64,9 @@ def test_the_demo_leaves_what_its_commands_need(tmp_path):
     result = sfumato("demo", "--out", tmp_path / "demo", "--seed", "1")
     assert result.exit_code == 0, result.output
     lines = [
-        line for line in result.stdout.splitlines() if " " in line and line.split()[0].endswith(("sfumato", "pytest", "__main__.py"))
+        line
+        for line in result.stdout.splitlines()
+        if " " in line and line.split()[0].endswith(("sfumato", "pytest", "__main__.py"))
     ]
     assert len(lines) == 4
     for line in lines:

@@ -30,7 +30,7 @@ from sfumato.synthesize.gradual_update import GradualUpdate
 
 
 @dataclass(frozen=True)
-class Rounds:
+class TwoRounds:
     """Single columns first; then, in each round, one pair by the exponential mechanism, measured at once.
 
     Pairs that the tables so far already know to be dependent through a third column get a handicap: the choice of a
@@ -71,7 +71,7 @@ ADAPTIVE = Recipe(
     guarantee=Guarantee.EITHER,
     encode=RareValues(sigmas=None),
     encode_part=Fraction(0),
-    learn=Rounds(),
+    learn=TwoRounds(),
     reconcile=ConsistentNormSub(),
     synthesize=GradualUpdate(),
     needs=(CHOOSE,),
@@ -80,7 +80,7 @@ ADAPTIVE = Recipe(
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setitem(PARTS, "Rounds", Rounds)
+    monkeypatch.setitem(PARTS, "TwoRounds", TwoRounds)
 
 
 @pytest.mark.parametrize("budget", [PureDP(3), ApproxDP(3, "1e-6")], ids=["pure", "approximate"])
@@ -116,7 +116,7 @@ def test_it_finds_the_chain_with_a_large_budget():
 
 
 def test_its_release_is_opened_and_sampled_by_whoever_knows_its_parts(tmp_path, registered):
-    mine = replace(ADAPTIVE, learn=Rounds(rounds=2, choosing=Fraction(1, 5)))
+    mine = replace(ADAPTIVE, learn=TwoRounds(rounds=2, choosing=Fraction(1, 5)))
     release = sfumato.fit(table_of(COLUMNS, 2000), schema_of(COLUMNS), epsilon=2, method=mine)
     again = sfumato.Release.load(release.save(tmp_path / "release", rows=10, seed=1))
     assert again.recipe == mine
@@ -131,7 +131,7 @@ def test_its_release_is_opened_and_sampled_even_where_how_it_learned_is_not_know
     again = sfumato.Release.load(folder)
     assert again.sample(300, seed=4).equals(release.sample_arrow(300, seed=4))
     assert again.description() == release.description()
-    with pytest.raises(MethodError, match="'Rounds', which is not known here"):
+    with pytest.raises(MethodError, match="'TwoRounds', which is not known here"):
         run_job(Job(schema_of(COLUMNS), again.recipe, PureDP(1)), table_of(COLUMNS, 100))
     script = "import sys, sfumato; print(sfumato.Release.load(sys.argv[1]).sample(7, seed=1).num_rows)"
     other = subprocess.run([sys.executable, "-c", script, folder], capture_output=True, text=True, check=True)
@@ -139,15 +139,15 @@ def test_its_release_is_opened_and_sampled_even_where_how_it_learned_is_not_know
 
 
 def test_a_part_is_registered_once_under_its_own_name(monkeypatch):
-    monkeypatch.delitem(PARTS, "Rounds", raising=False)
+    monkeypatch.delitem(PARTS, "TwoRounds", raising=False)
     try:
-        assert register(Rounds) is Rounds
-        assert register(Rounds) is Rounds
-        assert PARTS["Rounds"] is Rounds
-        with pytest.raises(MethodError, match="a part named 'Rounds' is known already; give yours another name"):
-            register(dataclass(frozen=True)(type("Rounds", (), {})))
+        assert register(TwoRounds) is TwoRounds
+        assert register(TwoRounds) is TwoRounds
+        assert PARTS["TwoRounds"] is TwoRounds
+        with pytest.raises(MethodError, match="a part named 'TwoRounds' is known already; give yours another name"):
+            register(dataclass(frozen=True)(type("TwoRounds", (), {})))
     finally:
-        PARTS.pop("Rounds", None)
+        PARTS.pop("TwoRounds", None)
 
 
 def test_a_recipe_that_asks_for_what_is_left_and_more_is_stopped():
@@ -168,6 +168,6 @@ def test_noise_of_one_round_says_nothing_of_another():
     """The rows are none: what is measured is noise, and the rounds' noise is not repeated."""
     wide = {"a": 40, "b": 40, "c": 40}
     holder, ledger = opened(table_of(wide, 0), schema_of(wide), PureDP(1))
-    model = run(replace(ADAPTIVE, learn=Rounds(rounds=2)), holder, schema_of(wide), ledger)
+    model = run(replace(ADAPTIVE, learn=TwoRounds(rounds=2)), holder, schema_of(wide), ledger)
     first, second = (one.marginal.counts.ravel() for one in model.measurements if len(one.clique) == 2)
     assert abs(np.corrcoef(first, second)[0, 1]) < 5 / np.sqrt(1600)

@@ -22,6 +22,7 @@ from sfumato.exact import exact_number, printed_up
 from sfumato.job import Job
 from sfumato.privacy.budget import Budget, budget_of
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.recipes import DEFAULT
 from sfumato.schema.schema import Schema
 
 BookArgument = Annotated[Path, typer.Argument(help="The file of the book.")]
@@ -90,7 +91,7 @@ def propose(
     title: Annotated[str, typer.Option(help="What people call the release.")],
     epsilon: EpsilonOption,
     delta: DeltaOption = None,
-    method: Annotated[str, typer.Option(help="The method.")] = "privsyn",
+    method: Annotated[str, typer.Option(help="The method.")] = DEFAULT,
     schema: Annotated[Path | None, typer.Option(help="The schema, where the method chooses its noise by it.")] = None,
     name: NameOption = None,
     as_json: JsonOption = False,

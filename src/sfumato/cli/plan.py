@@ -13,6 +13,7 @@ from sfumato.files import check_new, write_new
 from sfumato.planning.forecast import Range
 from sfumato.planning.plan import Plan
 from sfumato.planning.plan import plan as make_plan
+from sfumato.recipes import DEFAULT
 from sfumato.report.page import html_name
 from sfumato.report.plan_page import plan_page
 from sfumato.report.svg import percent
@@ -32,7 +33,7 @@ def plan(
     ] = None,
     epsilon: Annotated[str | None, typer.Option(help="The privacy budget, for example 1.")] = None,
     delta: Annotated[str | None, typer.Option(help="The probability that epsilon may fail, for example 1e-9.")] = None,
-    method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = "privsyn",
+    method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = DEFAULT,
     views: Annotated[Path | None, typer.Option(help="A JSON file of views to measure, with weights.")] = None,
     want: Annotated[
         str | None, typer.Option(help="How exact a table should be: '±50 in age × sex'; epsilon follows.")

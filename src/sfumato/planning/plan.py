@@ -31,6 +31,7 @@ from sfumato.planning.wish import Granted, Wish, solve
 from sfumato.privacy.accountant import membership_advantage
 from sfumato.privacy.budget import LARGEST, SMALLEST, ApproxDP, Budget, PureDP, budget_of
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.recipes import DEFAULT
 from sfumato.schema.schema import Schema
 
 Progress = Callable[[str], None]
@@ -120,7 +121,7 @@ def plan(
     rows_guess: int | None = None,
     epsilon: float | str | None = None,
     delta: float | str | None = None,
-    method: str | Recipe = "privsyn",
+    method: str | Recipe = DEFAULT,
     views: str | Path | None = None,
     want: str | None = None,
     curve: bool = False,

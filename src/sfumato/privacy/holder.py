@@ -237,8 +237,7 @@ def table_noises(budget: Budget, parts: Sequence[Share], neighbours: Neighbours)
 def table_events(cliques: Sequence[Clique], noises: Sequence[Noise], neighbours: Neighbours) -> tuple[Noisy, ...]:
     """What it costs to measure tables, whoever has the rows."""
     return tuple(
-        Noisy(table_question(clique), noise, neighbours.marginal)
-        for clique, noise in zip(cliques, noises, strict=True)
+        Noisy(table_question(clique), noise, neighbours.marginal) for clique, noise in zip(cliques, noises, strict=True)
     )
 
 

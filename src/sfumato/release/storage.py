@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import sqrt
+from math import isfinite, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -159,8 +159,11 @@ def read_marginals(folder: Path, description: Mapping[str, Any], domain: Domain)
 def read_measurement(folder: Path, entry: Mapping[str, Any], coding: Coding, event: int | None) -> Measurement:
     """One noisy table."""
     domain = coding.domain.project(entry["columns"])
+    variance = float(entry["variance"])
+    if not (isfinite(variance) and variance > 0) or not (event is None or type(event) is int):
+        raise ValueError
     counts = pq.read_table(folder / entry["file"], columns=["noisy_count"])["noisy_count"].to_numpy()
-    return Measurement(Marginal(domain, counts.reshape(domain.shape)), float(entry["variance"]), coding, event)
+    return Measurement(Marginal(domain, counts.reshape(domain.shape)), variance, coding, event)
 
 
 def _coding(measurement: Measurement) -> Coding:
