@@ -179,7 +179,7 @@ def test_values_with_line_breaks_need_a_format_in_which_a_row_cannot_hide_others
     path = tmp_path / "t.csv"
     path.write_text('x\n"two\nlines"\na\n')
     assert codes_of(path, schema_of(keys)) == [[1], [0]]
-    with pytest.raises(DataError, match="allows values with a line break"):
+    with pytest.raises(DataError, match="declares a value with a line break"):
         codes_of(path, schema_of(keys, on_bad_value="missing"))
     parquet.write_table(pa.table({"x": ["two\nlines", "a"]}), tmp_path / "t.parquet")
     assert codes_of(tmp_path / "t.parquet", schema_of(keys, on_bad_value="missing")) == [[1], [0]]

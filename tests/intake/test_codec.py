@@ -295,7 +295,7 @@ SECRET = "4711"
         ([SECRET], {"type": "boolean"}, "not among those declared"),
         ([SECRET], DAYS, "not a date in ISO form"),
         (["2020-02-31"], DAYS, "not a date in ISO form"),
-        ([SECRET], {**DAYS, "format": "%d.%m.%Y"}, "not a date in the format %d.%m.%Y"),
+        ([SECRET], {**DAYS, "format": "%d.%m.%Y"}, "not a date in the format '%d.%m.%Y'"),
         (["4711-01-01"], DAYS, "outside min 2020-01-01 and max 2020-01-31"),
         ([4711], DAYS, "Arrow type int64"),
         ([True], {"type": "integer", "min": 0, "max": 9}, "Arrow type bool"),
