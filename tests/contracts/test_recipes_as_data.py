@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -56,17 +57,17 @@ def test_a_recipe_that_makes_no_sense_is_refused(wrong):
 
 
 @every_recipe
-def test_a_release_carries_its_recipe_and_is_opened_without_the_list_of_methods(recipe, tmp_path, monkeypatch):
+def test_a_release_carries_its_recipe_and_is_opened_without_the_list_of_methods(recipe, tmp_path, request):
     release = fit_with(recipe, table_of(COLUMNS, 300), schema_of(COLUMNS))
     folder = release.save(tmp_path / "release", rows=5, seed=1)
     sample, answer = release.sample(40, seed=2), release.marginal("a", "c")
     stored = json.loads((folder / "release.json").read_text())["recipe"]
     assert stored == json.loads(json.dumps(release.recipe.to_dict()))
     assert {stored[stage]["part"] for stage in STAGES} <= set(PARTS)
-    for name in list(RECIPES):
-        monkeypatch.delitem(RECIPES, name)
-    for name in list(SYNTHESIZERS):
-        monkeypatch.delitem(SYNTHESIZERS, name)
+    for registry in (RECIPES, SYNTHESIZERS):
+        kept = dict(registry)
+        registry.clear()
+        request.addfinalizer(partial(dict.update, registry, kept))  # in the order that messages list them
     again = sfumato.Release.load(folder)
     assert again.recipe == release.recipe
     assert again.sample(40, seed=2).equals(sample)

@@ -94,7 +94,7 @@ class _Search:
     """What is known so far, the model of it, and rows drawn from that model."""
 
     def __init__(self, holder: Holder, known: Known, limit: int):
-        self._known, self._coding = known, holder.coding
+        self._known, self._coding, self._limit = known, holder.coding, limit
         self.domain = holder.domain
         self.measured: tuple[Measurement, ...] = ()
         self._groups = known.apart or (self.domain.names,)
@@ -158,10 +158,13 @@ class _Search:
         return profiles, wrong * np.maximum(1 - found.variance / np.maximum(wrong, 1e-9) ** 2, 0)
 
     def views(self, holder: Holder, ahead: Share) -> list[Clique]:
-        """Random sets of three and more columns whose cells have, on average, as many rows as their noise."""
+        """Random sets of three and more columns whose cells have, on average, as many rows as their noise.
+
+        With a large budget these would be tables of billions of cells; the limit of the tree is theirs too.
+        """
         columns = len(self.domain)
         deviation = holder.variance(ahead.part(Fraction(1, columns))) ** 0.5
-        most, found = self._estimates.rows / deviation, set()
+        most, found = min(self._estimates.rows / deviation, self._limit), set()
         for _ in range(20 * columns):
             for group in self._wide():
                 taken, cells = [], 1
