@@ -39,7 +39,7 @@ async def show(request: Request) -> Response:
     folder = folder_of(request)
     release = await in_thread(Release.load, folder)
     columns = [named(release.schema.names, value) for value in request.query_params.getlist("column")]
-    cells, more = (await in_thread(_cells, release, columns)) if columns else ([], 0)
+    cells, more, why = (await in_thread(_cells, release, columns)) if columns else ([], 0, "")
     return render(
         request,
         "release.html",
@@ -51,6 +51,7 @@ async def show(request: Request) -> Response:
         asked=columns,
         cells=cells,
         more=more,
+        why=why,
         command=command("query", str(folder), ",".join(columns or ["COLUMN"])),
         events=len(release.ledger.entries),
     )
@@ -106,8 +107,8 @@ def _drawn(release: Release, rows: int, given: Mapping[str, str]) -> bytes:
         return path.read_bytes()
 
 
-def _cells(release: Release, columns: list[str]) -> tuple[list[dict[str, Any]], int]:
-    """The cells of an answer with the length of their bars, fullest first where there are very many."""
+def _cells(release: Release, columns: list[str]) -> tuple[list[dict[str, Any]], int, str]:
+    """The cells of an answer (of very many the fullest), how many more there are, and why there is no interval."""
     table = release.marginal_arrow(*columns)
     labels = zip(*(table.column(place).to_pylist() for place in range(len(columns))), strict=True)
     figures = zip(*(table.column(len(columns) + place).to_pylist() for place in range(4)), strict=True)
@@ -119,4 +120,5 @@ def _cells(release: Release, columns: list[str]) -> tuple[list[dict[str, Any]], 
     if left:
         rows = sorted(rows, key=lambda row: -row["count"])[:MOST_CELLS]
     most = max((row["count"] for row in rows), default=1) or 1
-    return [{**row, "share": round(100 * max(0.0, row["count"]) / most)} for row in rows], left
+    why = (table.schema.metadata or {}).get(b"no_interval", b"").decode()
+    return [{**row, "share": round(100 * max(0.0, row["count"]) / most)} for row in rows], left, why
