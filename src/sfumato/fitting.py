@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from sfumato.job import Job, recipe_of
 from sfumato.pipeline import Progress, Recipe, run
-from sfumato.privacy.budget import budget_of
-from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.budget import Share, budget_of
+from sfumato.privacy.entropy import SystemEntropy
+from sfumato.privacy.ledger import Ledger, Purse
 from sfumato.privacy.neighbours import Neighbours
-from sfumato.privacy.opening import kind_of, open_local, open_party
+from sfumato.privacy.opening import kind_of, open_engine, open_local
+from sfumato.privacy.rows_per_person import PRICE, RowsPerPerson
 from sfumato.recipes import DEFAULT
 from sfumato.release import Release
 from sfumato.schema.acceptance import copied_lists
@@ -56,12 +58,29 @@ def run_job(job: Job, data: Any, progress: Progress = lambda stage: None, engine
     ledger = open_ledger(job)
     holder = open_local(data, job.schema, ledger, engine=engine)
     try:
+        persons = count_persons(holder, job.schema, ledger)
         model = run(job.recipe, holder, job.schema, ledger, progress)
     finally:
         holder.close()
     statement = ledger.statement()
     statement.verify()
-    return Release(job.recipe, job.schema, statement, model, kind_of(data))
+    return Release(job.recipe, job.schema, statement, model, kind_of(data), persons)
+
+
+class PersonsHolder(Protocol):
+    """A holder that can tell how many rows persons have."""
+
+    def rows_per_person(self, most: int, part: Share) -> RowsPerPerson:
+        """How many persons have this many rows, with noise, for a part of the budget."""
+        ...
+
+
+def count_persons(holder: PersonsHolder, schema: Schema, ledger: Ledger) -> RowsPerPerson | None:
+    """The first question of a run that counts persons: how many rows they have. Others do not ask it."""
+    if schema.unit.count != "persons":
+        return None
+    ledger.stage = "persons"
+    return holder.rows_per_person(schema.unit.rows, Purse(ledger, PRICE).left)
 
 
 def open_ledger(job: Job) -> Ledger:
@@ -98,4 +117,4 @@ def _note_acceptance(ledger: Ledger, schema: Schema) -> None:
 
 def check_fits(data: Any, schema: Schema) -> None:
     """Refuse a table that does not fit its schema. Nothing is measured and nothing is spent."""
-    open_party(data, schema)
+    open_engine(data, schema, SystemEntropy()).close()

@@ -10,6 +10,7 @@ import pytest
 from helpers_consortium import manifest_of
 from helpers_hostile import changes
 
+from helpers_persons import schema_of
 from sfumato.errors import BudgetError, FileError, MethodError, ProtocolError, SchemaError, SfumatoError
 from sfumato.parties.audit import AuditLog, verify_log
 from sfumato.parties.authority import write_certificates
@@ -339,3 +340,10 @@ def test_domains_that_were_observed_are_named_in_the_manifest_and_accepted_by_ea
 def test_the_papers_own_mode_is_refused_on_a_network(signers):
     with pytest.raises(MethodError, match="method 'dp-subn-faithful' is unknown"):
         manifest_of(signers, method="dp-subn-faithful")
+
+
+def test_no_manifest_can_want_persons_counted(signers):
+    """One person may have rows at several parties, so nobody is asked to sign such a study."""
+    text = json.dumps(schema_of().to_dict())
+    with pytest.raises(MethodError, match="one person may have rows at several"):
+        manifest_of(signers, schema_text=text)

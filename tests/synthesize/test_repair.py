@@ -22,7 +22,7 @@ def test_all_rows_obey_and_good_ones_stay(seed):
     ruled, domain = Ruled(schema), Attributes(schema).domain
     rows = random_records(domain, 300, seed)
     bad = broken(rows, ruled.checks)
-    found = repaired(rows, ruled.checks, ruled.example, np.random.default_rng(seed))
+    found = repaired(rows, ruled.checks, ruled.constraints, ruled.example, np.random.default_rng(seed))
     assert not broken(found.records, ruled.checks).any()
     assert found.repairs == bad.sum()
     tied = {name for check in ruled.checks for name in check.clique}
@@ -41,7 +41,7 @@ def test_a_redraw_is_conditional():
     columns["shape"] = np.where(rng.random(40_000) < 0.2, 2, rng.choice([0, 1], 40_000, p=[0.25, 0.75]))
     rows = Records(domain, [columns[name] for name in domain])
     bad = broken(rows, ruled.checks)
-    found = repaired(rows, ruled.checks, ruled.example, rng).records
+    found = repaired(rows, ruled.checks, ruled.constraints, ruled.example, rng).records
     redrawn = found["shape"][bad & (found["before"] == 0)]
     assert 0.7 < (redrawn == 1).mean() < 0.8  # of about 1,300 rows: 0.75 within four standard deviations
 
@@ -51,8 +51,8 @@ def test_without_any_good_row_one_is_found():
         [{"determines": ["shape", "before"], "values": {"round": "low", "square": "middle", "flat": "high"}}]
     )
     ruled, domain = Ruled(schema), Attributes(schema).domain
-    rows = Records(domain, [np.full(5, 1 if name == "shape" else 0) for name in domain])
-    found = repaired(rows, ruled.checks, ruled.example, np.random.default_rng(0))
+    rows = Records(domain, [np.full(5, int(name == "shape")) for name in domain])
+    found = repaired(rows, ruled.checks, ruled.constraints, ruled.example, np.random.default_rng(0))
     assert not broken(found.records, ruled.checks).any()
     with pytest.raises(MethodError, match="no row was found that obeys all rules"):
-        repaired(rows, ruled.checks, lambda: None, np.random.default_rng(0))
+        repaired(rows, ruled.checks, ruled.constraints, lambda: None, np.random.default_rng(0))

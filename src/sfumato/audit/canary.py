@@ -64,7 +64,7 @@ def play(job: Job, runs: int) -> Game:
         for _ in range(runs // 2):
             release = run_job(job, world)
             guarantee = release.ledger.guarantee
-            found.append(_likelihood(release.model, release.ledger, engines))
+            found.append(_likelihood(release.model, release.ledger, engines, job.schema.unit.parts))
         scores.append(np.array(found))
     epsilon, delta = guarantee["epsilon"], guarantee["delta"]
     half = runs // 4
@@ -79,7 +79,7 @@ def play(job: Job, runs: int) -> Game:
     return Game(runs, epsilon, delta, bound, sure_bound, epsilon_bound(tries, 0, tries, delta, 0.95))
 
 
-def _likelihood(model: Model, statement: Statement, engines: list[Engine]) -> float:
+def _likelihood(model: Model, statement: Statement, engines: list[Engine], parts: int) -> float:
     """How much likelier the noisy tables are with the canary than without, as a logarithm."""
     total = 0.0
     for one in model.measurements:
@@ -87,7 +87,7 @@ def _likelihood(model: Model, statement: Statement, engines: list[Engine]) -> fl
             continue
         _, event = statement.entries[one.event]
         without, with_ = (_exact(engine, one) for engine in engines)
-        noisy = np.asarray(one.marginal.counts, dtype=np.float64)
+        noisy = np.asarray(one.marginal.counts, dtype=np.float64) * parts
         if not isinstance(event, Noisy):
             continue
         if isinstance(event.noise, Laplace):

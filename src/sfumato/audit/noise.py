@@ -62,7 +62,8 @@ def _drawn(budget: Budget, neighbours: Neighbours, part: Fraction, draws: int) -
     _, event = ledger.statement().entries[0]
     if not isinstance(event, Noisy):
         raise TypeError
-    return [np.asarray(table.marginal.counts, dtype=np.int64) for table in tables], event
+    # Where persons are counted, noise is drawn in their parts.
+    return [np.rint(table.marginal.counts * neighbours.parts).astype(np.int64) for table in tables], event
 
 
 def law_distance(numbers: Draws, noise: Noise) -> float:

@@ -22,8 +22,9 @@ from sfumato.data.domain import Clique
 from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Family
 from sfumato.engines import Engine
+from sfumato.engines.memory import Memory
 from sfumato.errors import SfumatoError
-from sfumato.fitting import open_ledger
+from sfumato.fitting import count_persons, open_ledger
 from sfumato.job import Job
 from sfumato.pipeline import Model, run
 from sfumato.privacy.budget import Share
@@ -33,6 +34,7 @@ from sfumato.privacy.holder import Dependence, Distances, LocalHolder
 from sfumato.privacy.ledger import Ledger, Statement
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.opening import open_engine
+from sfumato.privacy.rows_per_person import RowsPerPerson
 from sfumato.privacy.scores import Score, distance_to, independence_difference
 
 Exact = list[np.ndarray[Any, np.dtype[np.int64]]]
@@ -95,7 +97,8 @@ class RecordingHolder(LocalHolder):
     def __init__(
         self, engine: Engine, neighbours: Neighbours, ledger: Ledger, tape: Tape, coding: Coding | None = None
     ):
-        super().__init__(engine, neighbours, ledger, SystemEntropy(), coding)
+        sizes = engine.sizes if isinstance(engine, Memory) else None
+        super().__init__(engine, neighbours, ledger, SystemEntropy(), coding, sizes)
         self._tape = tape
 
     def through(self, step: Step) -> RecordingHolder:
@@ -107,6 +110,13 @@ class RecordingHolder(LocalHolder):
         answers, events = self._charged(lambda: super(RecordingHolder, self).measure(cliques, parts))
         exact = [_counts(table) for table in self._engine.count(self.coding, cliques)]
         found: tuple[Measurement, ...] = self._tape.next(self._asked("measure", cliques, parts), answers, exact, events)
+        return found
+
+    def rows_per_person(self, most: int, part: Share) -> RowsPerPerson:
+        """Count persons, and write it on the tape."""
+        answer, events = self._charged(lambda: super(RecordingHolder, self).rows_per_person(most, part))
+        exact = RowsPerPerson.exact(most, np.zeros(0, np.int64) if self._persons is None else self._persons)
+        found: RowsPerPerson = self._tape.next(self._asked(f"persons {most}", [], [part]), answer, [exact], events)
         return found
 
     def dependence(self, pairs: Sequence[Clique], part: Share) -> Dependence:
@@ -123,7 +133,7 @@ class RecordingHolder(LocalHolder):
         public = list(expected)
         answer, events = self._charged(lambda: super(RecordingHolder, self).distances(cliques, public, part))
         tables = zip(self._engine.count(self.coding, cliques), public, strict=True)
-        exact = [distance_to(_counts(table), one) for table, one in tables]
+        exact = [distance_to(_counts(table), one * self.neighbours.parts) for table, one in tables]
         asked = self._asked(f"distances to {[one.tobytes() for one in public]}", cliques, [part])
         found: Distances = self._tape.next(asked, answer, [np.array(exact, dtype=np.int64)], events)
         return found
@@ -202,6 +212,7 @@ def _run(job: Job, table: pa.Table, tape: Tape) -> tuple[Model, Statement]:
     ledger = open_ledger(job)
     engine = open_engine(table, job.schema, SystemEntropy())
     holder = RecordingHolder(engine, Neighbours.of(job.schema), ledger, tape)
+    count_persons(holder, job.schema, ledger)
     return run(job.recipe, holder, job.schema, ledger), ledger.statement()
 
 

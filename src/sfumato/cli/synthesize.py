@@ -102,6 +102,8 @@ def synthesize(
         out.print(
             f"NOT FULLY PROTECTED: {len(release.schema.observed)} columns have a domain that was read from the data."
         )
+    if release.persons is not None:
+        out.print(f"Persons: {release.persons.sentence()}.")
     out.print(
         f"{report['noisy_tables']} noisy tables; the ledger has {report['events']} events: sfumato ledger {out_folder}"
     )
@@ -167,5 +169,6 @@ def summary(release: Release, folder: Path, rows: int | None, seconds: float) ->
         "events": len(release.ledger.entries),
         "observed_domains_accepted": list(release.schema.observed),
         "warnings": list(release.warnings),
+        **({} if release.persons is None else {"share_of_rows_cut": round(release.persons.share_cut, 4)}),
         "seconds": round(seconds, 2),
     }

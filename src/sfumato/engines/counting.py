@@ -32,8 +32,12 @@ class Block(Protocol):
     def __getitem__(self, name: str) -> Codes: ...
 
 
-def count_blocks(blocks: Iterable[Block], coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:
+def count_blocks(
+    blocks: Iterable[Block], coding: Coding, cliques: Sequence[Clique], weights: Sequence[int] = ()
+) -> Iterator[Marginal]:
     """The exact table of each clique in the codes of `coding`, in one pass over the blocks.
+
+    A row of block i counts `weights[i]`, or 1 if no weights are given.
 
     A table that is contained in a larger one which is counted anyway costs nothing: it is summed from that one. Small
     tables are first gathered into joints (see `plan`), which makes for few increments a row.
@@ -42,9 +46,15 @@ def count_blocks(blocks: Iterable[Block], coding: Coding, cliques: Sequence[Cliq
         coding.domain.require_cells(clique, MOST_CELLS)
     joints = plan(coding.domain, cliques)
     totals = {joint: np.zeros(coding.domain.cells(joint), dtype=np.int64) for joint in joints}
-    for block in blocks:
+    for place, block in enumerate(blocks):
+        weight = weights[place] if weights else 1
         for joint, total in totals.items():
-            _add(block, coding, joint, total)
+            if weight == 1:
+                _add(block, coding, joint, total)
+            else:
+                once = np.zeros_like(total)
+                _add(block, coding, joint, once)
+                total += weight * once
     tables = {
         joint: Marginal(coding.domain.project(joint), total.reshape(coding.domain.project(joint).shape))
         for joint, total in totals.items()

@@ -9,7 +9,7 @@ from sfumato.data.domain import Domain
 from sfumato.engines import Engine
 from sfumato.engines.memory import Memory
 from sfumato.engines.person_buckets import kept_blocks_on_disk
-from sfumato.engines.persons import Words, kept_blocks
+from sfumato.engines.persons import Words, kept, kept_blocks, require_rows
 from sfumato.engines.spool import Spool, row_bytes
 from sfumato.errors import MethodError
 from sfumato.intake.intake import Rows
@@ -26,6 +26,11 @@ def open_rows(engine: str, domain: Domain, rows: Iterable[Rows], unit: Unit, wor
     """An engine over the rows that the unit keeps of each person. Every row is read and coded here, once."""
     if engine not in ENGINES:
         raise MethodError(f"engine {engine!r} is unknown; known ones are {', '.join(ENGINES)}")
+    if unit.count == "persons":
+        if engine == "spool":
+            require_rows(unit, engine)
+        counted = kept(rows, unit, words)
+        return Memory(domain, counted.blocks, counted.weights, counted.sizes)
     if engine == "memory":
         return Memory(domain, list(kept_blocks(rows, unit, words)))
     coded = iter(rows)

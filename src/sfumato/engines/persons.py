@@ -3,42 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.data.records import Records
+from sfumato.errors import MethodError
 from sfumato.intake.intake import Rows
 from sfumato.schema.column_base import Unit
 
+Ints = NDArray[np.int64]
 Words = Callable[[int], NDArray[np.uint64]]
 """Draws this many random words."""
 
 
-def kept_blocks(rows: Iterable[Rows], unit: Unit, words: Words) -> Iterator[Records]:
-    """The rows that are counted, block by block.
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """The rows that are counted, in blocks; a row of block i counts `weights[i]`.
+
+    `sizes` has the number of rows of each person before any was cut; nobody's, where the schema names no identifier.
+    """
+
+    blocks: tuple[Records, ...]
+    weights: tuple[int, ...]
+    sizes: Ints
+
+
+def kept(rows: Iterable[Rows], unit: Unit, words: Words) -> Kept:
+    """The rows that are counted, and how much each of them counts: 1, or its share of its person's parts.
 
     Of each person `unit.rows` rows are kept: a uniformly random choice, or the first or the latest by the code of the
     column that the schema names, ties broken at random. Every row gets a random number of its own, so what is kept of
     one person does not depend on anybody else.
     """
-    if unit.column is None:
-        yield from (block.records for block in rows)
-        return
     blocks = list(rows)
+    if unit.column is None:
+        return Kept(tuple(block.records for block in blocks), (1,) * len(blocks), np.zeros(0, np.int64))
     keys = [words(len(block.records)) for block in blocks]
-    kept = first_of_each(
-        identities([block.persons for block in blocks if block.persons is not None]),
-        priorities(blocks, unit.keep),
-        np.concatenate([np.zeros(0, np.uint64), *keys]),
-        unit.rows,
+    person = identities([block.persons for block in blocks if block.persons is not None])
+    sizes = np.bincount(person)
+    chosen = first_of_each(
+        person, priorities(blocks, unit.keep), np.concatenate([np.zeros(0, np.uint64), *keys]), unit.rows
     )
+    # Of m rows, min(m, most) are kept, whichever they are; a row that is cut counts nothing.
+    counted = np.where(chosen, np.minimum(sizes, unit.rows)[person], 0) if unit.parts > 1 else chosen.astype(np.int64)
+    found: list[tuple[Records, int]] = []
     start = 0
     for block in blocks:
-        inside = kept[start : start + len(block.records)]
+        inside = counted[start : start + len(block.records)]
         start += len(block.records)
-        yield block.records if inside.all() else block.records.take(np.flatnonzero(inside))
+        found += [
+            (block.records if (inside == count).all() else block.records.take(np.flatnonzero(inside == count)), count)
+            for count in np.unique(inside).tolist()
+            if count
+        ]
+    return Kept(tuple(part for part, _ in found), tuple(unit.parts // count for _, count in found), sizes)
+
+
+def kept_blocks(rows: Iterable[Rows], unit: Unit, words: Words) -> Iterator[Records]:
+    """The rows that are counted, block by block, where every row counts 1."""
+    yield from kept(rows, unit, words).blocks
+
+
+def require_rows(unit: Unit, engine: str) -> None:
+    """Refuse persons to an engine that counts every row as 1: its tables would be of something else."""
+    if unit.count == "persons":
+        raise MethodError(
+            f"engine {engine!r} counts rows, and the schema wants persons counted; give the rows to engine 'memory', "
+            "or set 'unit.count' to rows"
+        )
 
 
 def first_of_each(

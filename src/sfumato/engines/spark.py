@@ -18,7 +18,7 @@ from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
 from sfumato.engines import MOST_CELLS
 from sfumato.engines.counting import closed, count_blocks
-from sfumato.engines.persons import Words, priorities
+from sfumato.engines.persons import Words, priorities, require_rows
 from sfumato.engines.plan import plan
 from sfumato.errors import DataError, SfumatoError
 from sfumato.intake.intake import Intake
@@ -40,6 +40,7 @@ class Spark:
     """An engine over a Spark DataFrame. The rows are coded once, and kept coded on the disks of the cluster."""
 
     def __init__(self, frame: Any, schema: Schema, words: Words):
+        require_rows(schema.unit, "Spark")
         intake = Intake(schema)
         self.domain = intake.domain
         coded = _quiet("code the rows", lambda: frame.mapInArrow(_coder(schema.to_dict()), _types(schema, self.domain)))

@@ -36,6 +36,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.scores import Score
 from sfumato.recipes import RECIPES
+from sfumato.schema.schema import Schema
 from sfumato.text import one_line
 
 OFFERS = frozenset({DEPENDENCE})
@@ -187,6 +188,15 @@ def check_method(recipe: Recipe) -> None:
             what = "compares a model with exact tables"
         raise MethodError(
             f"method {recipe.name!r} {what}, which nobody has when rows are with many parties; use one of {able}"
+        )
+
+
+def check_unit(schema: Schema) -> None:
+    """Refuse to count persons, who may have rows with several parties; called before anybody signs or pays."""
+    if schema.unit.count == "persons":
+        raise MethodError(
+            "persons cannot be counted by many parties, since one person may have rows at several; "
+            "set 'unit.count' to rows"
         )
 
 

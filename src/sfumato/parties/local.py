@@ -13,7 +13,7 @@ from sfumato.fitting import note_schema
 from sfumato.intake.attributes import Attributes
 from sfumato.job import Job, recipe_of
 from sfumato.parties.curator import Chair, Incoming
-from sfumato.parties.federation import Federation, Rounds, check_method
+from sfumato.parties.federation import Federation, Rounds, check_method, check_unit
 from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.mailbox import Desk, Mailbox, MemoryMailbox
@@ -147,6 +147,7 @@ def run(
         approve: each party's operator.
     """
     check_method(job.recipe)
+    check_unit(job.schema)
     schema, budget = job.schema, study_budget(job)
     names = tuple(f"party-{number}" for number in range(1, len(holders) + 1))
     signers = {name: Signer.new() for name in (*names, CURATOR)}
@@ -196,6 +197,7 @@ def fit(
     """Spend a budget on tables of many parties in one process; a release of their union, and what it cost each."""
     job = Job(schema, recipe_of(method), budget_of(epsilon, delta))
     check_method(job.recipe)
+    check_unit(schema)
     holders = [open_party(part, schema) for part in parts]
     outcome = run(job, holders, colluding=colluding, missing=missing)
     outcome.statement.verify()

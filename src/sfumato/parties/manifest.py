@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.errors import ProtocolError
 from sfumato.job import Job, recipe_of
-from sfumato.parties.federation import check_method
+from sfumato.parties.federation import check_method, check_unit
 from sfumato.parties.identity import Signer, check_public, verified
 from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.questions import UNREADABLE
@@ -111,6 +111,7 @@ class Manifest:
             raise ProtocolError(f"{len(names)} parties were given; messages have room for {MOST_PARTIES} at most")
         self.budget, self.schema  # noqa: B018 -- a manifest in which these make no sense cannot be built
         check_method(self.job.recipe)
+        check_unit(self.schema)
 
     def _check_types(self) -> None:
         """Refuse fields of other types, and a name that is more than a name: strangers write manifests too."""

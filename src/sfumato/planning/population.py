@@ -45,8 +45,9 @@ class Population:
             columns.append(_codes(attribute.size, self.skew, place, rng))
         codes = attributes.decode(Records(attributes.domain, columns))
         table = SchemaCodec(schema).decode(codes, rng)
-        if schema.unit.column is not None:  # as many rows of each person as are kept
-            persons = pa.array(np.arange(rows) // schema.unit.rows).cast(pa.string())
+        if schema.unit.column is not None:  # as many rows of each person as are kept; one, where persons are counted
+            each = 1 if schema.unit.count == "persons" else schema.unit.rows
+            persons = pa.array(np.arange(rows) // each).cast(pa.string())
             table = table.append_column(schema.unit.column, persons)
         return table
 

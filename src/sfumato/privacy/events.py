@@ -13,10 +13,14 @@ from sfumato.privacy.mechanisms import NOISES, Noise
 from sfumato.privacy.mechanisms.exponential import Exponential
 from sfumato.privacy.sensitivity import Notion, Sensitivity, require_positive
 
+PERSONS = "persons by their number of rows"
+"""What a ledger calls the table of persons. Tables of columns, whose names are anybody's, begin otherwise."""
 
-def table_question(columns: Sequence[str]) -> str:
-    """What a ledger calls a table; the one over no column is the number of rows."""
-    return f"table {' × '.join(columns)}" if columns else "table of no column: the number of rows"
+
+def table_question(columns: Sequence[str], parts: int = 1) -> str:
+    """What a ledger calls a table; the one over no column is the number of rows. Of persons, it counts parts."""
+    unit = f", in persons / {parts}" if parts > 1 else ""
+    return f"table {' × '.join(columns)}{unit}" if columns else f"table of no column: the number of rows{unit}"
 
 
 @dataclass(frozen=True)

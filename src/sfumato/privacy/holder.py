@@ -17,13 +17,15 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.selection import Family
 from sfumato.engines import MOST_CELLS, Engine
+from sfumato.errors import MethodError
 from sfumato.privacy.budget import Budget, Share, amount_of
 from sfumato.privacy.entropy import Entropy, SystemEntropy
-from sfumato.privacy.events import Choice, Noisy, table_question
+from sfumato.privacy.events import PERSONS, Choice, Noisy, table_question
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Noise
 from sfumato.privacy.mechanisms.exponential import Exponential, Race
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.rows_per_person import RowsPerPerson
 from sfumato.privacy.scores import GRID, Score, distance_to, independence_difference
 
 DEPENDENCE, CHOOSE, DISTANCES = "dependence", "choose", "distances"
@@ -103,10 +105,12 @@ class LocalHolder:
         ledger: Ledger,
         entropy: Entropy | None = None,
         coding: Coding | None = None,
+        persons: NDArray[np.int64] | None = None,
     ):
         self._engine = engine
         self._ledger = ledger
         self._entropy = entropy or SystemEntropy()
+        self._persons = persons
         self._scores: dict[tuple[str, Family], int] = {}
         self.neighbours = neighbours
         self.coding = Coding(engine.domain) if coding is None else coding
@@ -126,7 +130,7 @@ class LocalHolder:
 
     def variance(self, part: Share) -> float:
         """The variance of the noise that a part of the budget buys for each cell of one table; asks nothing."""
-        return table_noise(self._ledger.budget, part, self.neighbours).variance
+        return table_noise(self._ledger.budget, part, self.neighbours).variance / self.neighbours.parts**2
 
     def measure(self, cliques: Sequence[Clique], parts: Sequence[Share]) -> tuple[Measurement, ...]:
         """The table of each clique, every cell with independent noise, for a part of the budget each."""
@@ -136,12 +140,26 @@ class LocalHolder:
         # Noise is drawn before the rows are counted: its running time cannot depend on them.
         drawn = [event.noise.draw(domain.cells(), self._entropy) for event, domain in zip(events, domains, strict=True)]
         exact = self._engine.count(self.coding, cliques)
+        per_person = self.neighbours.parts
         return tuple(
             Measurement(
-                Marginal(domain, table.counts + extra.reshape(domain.shape)), event.noise.variance, self.coding, number
+                Marginal(domain, whole(_integers(table) + extra.reshape(domain.shape), per_person)),
+                event.noise.variance / per_person**2,
+                self.coding,
+                number,
             )
             for domain, table, extra, event, number in zip(domains, exact, drawn, events, numbers, strict=True)
         )
+
+    def rows_per_person(self, most: int, part: Share) -> RowsPerPerson:
+        """How many persons have so many rows, before any are cut: each person lies in one cell of one table."""
+        if self._persons is None:
+            raise MethodError("this holder does not know persons; set 'unit.count' to persons")
+        event = persons_event(self._ledger.budget, part, self.neighbours)
+        (number,) = self._ledger.charge(event)
+        drawn = event.noise.draw(len(RowsPerPerson.spans_of(most)), self._entropy)
+        counts = RowsPerPerson.exact(most, self._persons) + drawn
+        return RowsPerPerson(most, tuple(counts.tolist()), event.noise.variance, number)
 
     def dependence(self, pairs: Sequence[Clique], part: Share) -> Dependence:
         """How far each pair of attributes is from independence, in rows, plus noise.
@@ -155,7 +173,7 @@ class LocalHolder:
         drawn = noise.draw(len(pairs), self._entropy)
         scores = (independence_difference(_integers(table)) for table in self._tables(pairs))
         exact = np.fromiter(scores, dtype=np.int64, count=len(pairs))
-        return Dependence(np.asarray((exact + drawn) / GRID, dtype=np.float64))
+        return Dependence(np.asarray((exact + drawn) / (GRID * self.neighbours.parts), dtype=np.float64))
 
     def distances(self, cliques: Sequence[Clique], expected: Iterable[NDArray[np.float64]], part: Share) -> Distances:
         """How far each table is from a public one, in rows (L1), plus noise.
@@ -172,9 +190,10 @@ class LocalHolder:
         question = f"distance of {len(cliques)} tables to those of a model, in rows / {GRID}"
         self._ledger.charge(Noisy(question, noise, sensitivity))
         drawn = noise.draw(len(cliques), self._entropy)
-        pairs = zip(self._tables(cliques), expected, strict=True)
-        exact = np.fromiter((distance_to(_integers(table), public) for table, public in pairs), np.int64, len(cliques))
-        return Distances((exact + drawn) / GRID, noise.variance / GRID**2)
+        pairs, parts = zip(self._tables(cliques), expected, strict=True), self.neighbours.parts
+        found = (distance_to(_integers(table), public * parts) for table, public in pairs)
+        exact = np.fromiter(found, np.int64, len(cliques))
+        return Distances((exact + drawn) / (GRID * parts), noise.variance / (GRID * parts) ** 2)
 
     def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
         """The place of one family, drawn with probability proportional to exp(rate * (score - handicap)).
@@ -185,6 +204,9 @@ class LocalHolder:
             part: what the choice costs.
             handicaps: public numbers, one for each family, in the unit of the score.
         """
+        if self.neighbours.parts > 1 and score.name != "R":
+            # The others are not in proportion to rows, and limit how many there are: a limit that parts would reach.
+            raise MethodError(f"score {score.name} cannot be asked of persons in parts; use score R, or count rows")
         new = [family for family in families if (score.name, family) not in self._scores]
         cliques = [(one.column, *one.parents) for one in new]
         self._require_tables(cliques)
@@ -198,7 +220,10 @@ class LocalHolder:
             # A family is a candidate in many choices, and its exact score does not change between them.
             counts = _integers(table)
             self._scores[score.name, family] = score.of(counts.reshape(counts.shape[0], -1))
-        exact = [self._scores[score.name, family] - less for family, less in zip(families, handicaps, strict=True)]
+        parts = self.neighbours.parts
+        exact = [
+            self._scores[score.name, family] - less * parts for family, less in zip(families, handicaps, strict=True)
+        ]
         return race.winner(exact, mechanism.rate)
 
     def close(self) -> None:
@@ -223,6 +248,17 @@ class LocalHolder:
         raise TypeError("a holder has private rows and cannot be pickled or copied")
 
 
+def whole(counts: NDArray[np.int64], parts: int) -> NDArray[np.int64] | NDArray[np.float64]:
+    """Counts of persons of counts of their parts."""
+    return counts if parts == 1 else counts / parts
+
+
+def persons_event(budget: Budget, part: Share, neighbours: Neighbours) -> Noisy:
+    """What it costs to count persons by their number of rows."""
+    noise = budget.noise.calibrate(amount_of(part, budget), neighbours.person)
+    return Noisy(PERSONS, noise, neighbours.person)
+
+
 def table_noise(budget: Budget, part: Share, neighbours: Neighbours) -> Noise:
     """The noise that a part of a budget buys for one table."""
     return budget.noise.calibrate(amount_of(part, budget), neighbours.marginal)
@@ -237,7 +273,8 @@ def table_noises(budget: Budget, parts: Sequence[Share], neighbours: Neighbours)
 def table_events(cliques: Sequence[Clique], noises: Sequence[Noise], neighbours: Neighbours) -> tuple[Noisy, ...]:
     """What it costs to measure tables, whoever has the rows."""
     return tuple(
-        Noisy(table_question(clique), noise, neighbours.marginal) for clique, noise in zip(cliques, noises, strict=True)
+        Noisy(table_question(clique, neighbours.parts), noise, neighbours.marginal)
+        for clique, noise in zip(cliques, noises, strict=True)
     )
 
 

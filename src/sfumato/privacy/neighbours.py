@@ -19,29 +19,45 @@ class Neighbours:
     `persons` says that an identifier tells which rows are one person's, and that no person has more. Without one, it is
     only an assumption that these rows are all that a person has. Where rows are with many parties, no identifier tells
     who is at several of them; `parties` says at how many a person may be, with so many rows in all.
+
+    Where persons are counted, each has `parts` parts, shared evenly by its rows, and tables count parts: to all
+    answers, a person is this many rows. What is published is divided by `parts` again.
     """
 
     rows: int = 1
     replace: bool = False
     persons: bool = False
     parties: int = 1
+    parts: int = 1
 
     @classmethod
     def of(cls, schema: Schema, parties: int = 1) -> Neighbours:
         """The relation that a schema declares, for persons who may be at this many parties."""
-        rows = schema.unit.rows * parties
-        return cls(rows, schema.neighbours == "replace-one", schema.unit.column is not None, parties)
+        unit = schema.unit
+        replace = schema.neighbours == "replace-one"
+        return cls(unit.rows * parties, replace, unit.column is not None, parties, unit.parts)
+
+    @property
+    def reach(self) -> int:
+        """How much of what is counted one person has at most."""
+        return self.parts * self.parties if self.parts > 1 else self.rows
 
     @property
     def changes(self) -> int:
         """How many rows must be added or removed, one by one, to get from a table to its neighbour."""
-        return self.rows * (2 if self.replace else 1)
+        return self.reach * (2 if self.replace else 1)
 
     @property
     def marginal(self) -> Sensitivity:
         """Of one table of counts. All rows of a person may lie in one cell; an exchanged person moves two cells."""
-        cells = Sensitivity.single(self.rows)
+        cells = Sensitivity.single(self.reach)
         return cells.repeated(2) if self.replace else cells
+
+    @property
+    def person(self) -> Sensitivity:
+        """Of one table of persons: each lies in one cell, once, whatever rows it has."""
+        cell = Sensitivity.single(1)
+        return cell.repeated(2) if self.replace else cell
 
     @property
     def dependence(self) -> Sensitivity:
@@ -55,7 +71,7 @@ class Neighbours:
 
     def score(self, score: Score) -> int:
         """Of one score for a choice, in units of 1/GRID."""
-        return score.sensitivity(self.rows, self.replace)
+        return score.sensitivity(self.reach, self.replace)
 
     def __str__(self) -> str:
         if self.persons:

@@ -11,6 +11,7 @@ from sfumato.data.records import Records
 from sfumato.engines import Engine, sources, spark
 from sfumato.engines.memory import Memory
 from sfumato.engines.opening import open_rows
+from sfumato.engines.persons import require_rows
 from sfumato.engines.spool import row_bytes
 from sfumato.errors import DataError, SfumatoError
 from sfumato.intake.intake import Intake, Rows
@@ -29,7 +30,9 @@ def open_local(
 ) -> LocalHolder:
     """A holder of a table, in the attributes of its schema. Refuses a table that does not fit; nothing is charged."""
     entropy = entropy or SystemEntropy()
-    return LocalHolder(open_engine(data, schema, entropy, engine), Neighbours.of(schema), ledger, entropy)
+    opened = open_engine(data, schema, entropy, engine)
+    sizes = opened.sizes if isinstance(opened, Memory) else None
+    return LocalHolder(opened, Neighbours.of(schema), ledger, entropy, persons=sizes)
 
 
 def open_party(
@@ -70,6 +73,7 @@ def open_engine(
     intake = Intake(schema)
     try:
         if spark.is_frame(data):
+            require_rows(schema.unit, "Spark")
             if any(map(listed, schema.columns)):
                 check_lists(schema, data.count())
             return spark.Spark(data, schema, entropy.words)

@@ -27,6 +27,11 @@ class PartyHolder:
     """
 
     def __init__(self, engine: Engine, neighbours: Neighbours, entropy: Entropy | None = None):
+        if neighbours.parts > 1:
+            raise MethodError(
+                "persons cannot be counted by many parties, since one person may have rows at several; "
+                "set 'unit.count' to rows"
+            )
         self._engine = engine
         self._entropy = entropy or SystemEntropy()
         self.neighbours = neighbours

@@ -128,7 +128,7 @@ class Drawing:
             return Attributes(self.schema).decode(self.model.recoding.decode(records, rng))
         ruled = Ruled(self.schema)
         fine = split_again(records, lambda some: self.model.recoding.decode(some, rng), ruled.checks)
-        obeying = repaired(fine, ruled.checks, ruled.example, rng)
+        obeying = repaired(fine, ruled.checks, ruled.constraints, ruled.example, rng)
         self.tally.rows += len(records)
         self.tally.repairs += obeying.repairs
         return Attributes(self.schema).decode(obeying.records)

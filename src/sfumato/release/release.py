@@ -18,6 +18,7 @@ from sfumato.files import new_folder, write
 from sfumato.models.residuals import NoisyTable
 from sfumato.pipeline import Model, Recipe
 from sfumato.privacy.ledger import Statement
+from sfumato.privacy.rows_per_person import RowsPerPerson
 from sfumato.recipes import PARTS
 from sfumato.release import answers, format1, storage
 from sfumato.release.drawing import BLOCK, Drawing, rechunked
@@ -47,6 +48,7 @@ class Release:
         ledger: every privacy event, with the guarantee.
         model: what was learned.
         kind: which kind of table samples come as: pandas, polars or arrow. It is not published.
+        persons: how many rows persons have, where persons are counted.
     """
 
     recipe: Recipe
@@ -54,6 +56,7 @@ class Release:
     ledger: Statement
     model: Model
     kind: str = "arrow"
+    persons: RowsPerPerson | None = None
 
     @property
     def method(self) -> str:
@@ -230,12 +233,14 @@ class Release:
             recipe = Recipe.from_dict(description["recipe"], PARTS)
             schema = Schema.parse(storage.read_json(folder / "schema.json"))
             statement = Statement.from_dict(storage.read_json(folder / "ledger.json"))
+            held = description.get("rows_per_person")
+            persons = None if held is None else RowsPerPerson.from_dict(held)
         if statement.observed != schema.observed:
             raise ReleaseError(
                 f"the ledger in {str(folder)!r} lists {list(statement.observed)} as domains that were observed in the "
                 f"data, and the schema {list(schema.observed)}; they must be the same"
             )
-        return cls(recipe, schema, statement, storage.read_model(folder, schema))
+        return cls(recipe, schema, statement, storage.read_model(folder, schema), persons=persons)
 
     def description(self) -> dict[str, Any]:
         """What release.json says: how this was made, in plain words and for programs."""
@@ -246,6 +251,7 @@ class Release:
             "guarantee": self.ledger.sentence(),
             "estimated_rows": self.rows,
             "observed_domains_accepted": list(self.schema.observed),
+            **({} if self.persons is None else {"rows_per_person": self.persons.to_dict()}),
             "recipe": self.recipe.to_dict(),
             "versions": versions(),
             "arithmetic": arithmetic(),

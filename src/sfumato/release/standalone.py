@@ -22,7 +22,7 @@ import re
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, erfc, exp, expm1, log, log1p, pi, sqrt
+from math import ceil, erfc, exp, expm1, lcm, log, log1p, pi, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -38,6 +38,7 @@ SCORES = {
     "F": (Fraction(1),) * 2 + (0,),
 }
 WIDTHS = {"laplace": "scale", "gaussian": "sigma", "skellam": "mu"}
+PERSONS = "persons by their number of rows"
 AGAIN = "ask for these tables again"
 NEAR = 1e-6
 
@@ -281,7 +282,8 @@ def check_unit(folder: str) -> tuple[bool | None, str]:
     need(f"protecting {protects}" in ledger["sentence"], "the sentence protects somebody else")
     observed = [one["name"] for one in schema["columns"] if one.get("domain_from") == "observed"]
     need(ledger["observed"] == observed, "the ledger lists other observed domains than the schema")
-    changes = rows * (2 if replace else 1)
+    reach = parts_of(unit) if parts_of(unit) > 1 else rows
+    changes = reach * (2 if replace else 1)
     for number, event in enumerate(ledger["events"]):
         if event["event"] == "free":
             continue
@@ -294,7 +296,7 @@ def check_unit(folder: str) -> tuple[bool | None, str]:
             need(choice, f"event {number} is a choice of an unknown kind")
             add, exchange, rounding = SCORES[choice[1] if choice else ""]
             right = (
-                exact(event["sensitivity"]) == ceil(rows * (max(add, exchange) if replace else add) * GRID) + rounding
+                exact(event["sensitivity"]) == ceil(reach * (max(add, exchange) if replace else add) * GRID) + rounding
             )
         elif pairs:
             step, count = 4 * changes * GRID + 1, int(pairs[1])
@@ -302,14 +304,21 @@ def check_unit(folder: str) -> tuple[bool | None, str]:
         elif distances:
             step, count = changes * GRID, int(distances[1])
             right = norms(event) == (count * step, count * step**2)
+        elif event["question"] == PERSONS and person:
+            right = norms(event) == ((2, 2) if replace else (1, 1))
         else:
             need(event["question"].startswith("table "), f"event {number} asks an unknown question")
-            right = norms(event) == ((2 * rows, 2 * rows**2) if replace else (rows, rows**2))
+            right = norms(event) == ((2 * reach, 2 * reach**2) if replace else (reach, reach**2))
         need(right, f"event {number} charges another sensitivity than follows from the schema")
     return True, f"protects {protects}, as the schema says"
 
 
-def norms(event: Record) -> tuple[Fraction, Fraction]:
+def parts_of(unit: Record) -> int:
+    """Into how many parts a person is cut, where persons are counted."""
+    return lcm(*range(1, unit.get("rows", 1) + 1)) if unit.get("count", "rows") == "persons" else 1
+
+
+def norms(event: Record) -> Any:
     """The L1 norm and the squared L2 norm that an event charges for."""
     return exact(event["sensitivity_l1"]), exact(event["sensitivity_l2_squared"])
 
@@ -323,6 +332,16 @@ def check_tables(folder: str) -> tuple[bool | None, str]:
         for number, event in enumerate(events)
         if event["question"].startswith("table ") and event["event"] != "free"
     }
+    unit = read(folder, "schema.json").get("unit", {})
+    parts, persons = parts_of(unit), read(folder, "release.json").get("rows_per_person")
+    counted = [number for number, event in enumerate(events) if event["question"] == PERSONS]
+    if unit.get("count", "rows") == "persons":
+        need(persons and counted == [persons["event"]], "the table of persons was not paid for by one event")
+        event = events[counted[0]]
+        wanted = variance(event["event"], float(exact(event[WIDTHS[event["event"]]])))
+        need(near(wanted, persons["variance"]), "the table of persons has other noise than was paid for")
+    else:
+        need(persons is None and not counted, "persons were counted, and the schema counts rows")
     ratios: list[float] = []
     for table in index["tables"]:
         number = table["event"]
@@ -330,9 +349,10 @@ def check_tables(folder: str) -> tuple[bool | None, str]:
         paid.discard(number)
         event = events[number]
         name = " × ".join(table["columns"]) or "of no column: the number of rows"
+        name += f", in persons / {parts}" if parts > 1 else ""
         need(event["question"] == f"table {name}", f"event {number} is of other columns")
         need(os.path.isfile(os.path.join(folder, "marginals", table["file"])), f"table {table['file']!r} is missing")
-        wanted = variance(event["event"], float(exact(event[WIDTHS[event["event"]]])))
+        wanted = variance(event["event"], float(exact(event[WIDTHS[event["event"]]]))) / parts**2
         # Shares of noise from more parties than must be honest add up to more noise than is charged, never to less.
         wider = event["event"] != "gaussian" and table["variance"] > wanted
         right = (near(wanted, table["variance"]) or wider) and near(table["standard_deviation"] ** 2, table["variance"])

@@ -127,12 +127,19 @@ def published_problems(folder: Path, model: Model, schema: Schema) -> list[str]:
     if index != json.loads(json.dumps(_index(model))):
         problems.append("marginals/index.json says other things of the tables than follow from them")
     for entry, measurement in zip(index["tables"], model.measurements, strict=True):
-        if measurement.marginal.counts.dtype.kind != "i":
+        if not _is_whole(measurement.marginal.counts, schema.unit.parts):
             problems.append(f"table {entry['file']!r} has counts that are not whole")
         table = pq.read_table(folder / "marginals" / str(entry["file"]))
         if not table.equals(_published(measurement, _coding(measurement), attributes)):
             problems.append(f"table {entry['file']!r} has other labels or columns than its cells")
     return problems
+
+
+def _is_whole(counts: NDArray[Any], parts: int) -> bool:
+    """Whether counts are whole numbers of rows, or of parts of a person."""
+    if parts == 1:
+        return counts.dtype.kind == "i"
+    return counts.dtype.kind == "f" and bool((np.rint(counts * parts) / parts == counts).all())
 
 
 @contextmanager

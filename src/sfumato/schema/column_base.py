@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import lcm
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
@@ -11,11 +12,15 @@ from sfumato.schema.dtypes import DtypeName, name_problems
 from sfumato.schema.features import Compress, Derived, Level
 from sfumato.schema.fields import BadValue, DomainFrom, DomainSource, Flag, Name, Text, complaint, repetition
 
+MOST_PARTED = 20
+"""Of more rows, the parts of a person do not fit in 64 bits together with the counts."""
+
 
 class Unit(BaseModel):
     """Whom privacy protects: a person who owns at most `rows` rows, told apart by the identifier `column`.
 
     Of a person with more rows, `keep` says which are counted: a random choice, or the first or latest by `order_by`.
+    `count` says what a table adds up to: rows, or persons. Then each of m rows of a person counts 1/m.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -24,6 +29,12 @@ class Unit(BaseModel):
     column: Name | None = None
     keep: Literal["random", "first", "latest"] = "random"
     order_by: Name | None = None
+    count: Literal["rows", "persons"] = "rows"
+
+    @property
+    def parts(self) -> int:
+        """Into how many equal parts a person is cut where persons are counted; each number of rows divides them."""
+        return lcm(*range(1, self.rows + 1)) if self.count == "persons" else 1
 
     @model_validator(mode="after")
     def _refuse_problems(self) -> Self:
@@ -31,6 +42,10 @@ class Unit(BaseModel):
             raise complaint("'keep' first or latest needs 'order_by', and no other does; give both or neither")
         if self.order_by is not None and self.column is None:
             raise complaint("'keep' needs 'column', which tells whose rows they are")
+        if self.count == "persons" and (self.column is None or self.rows > MOST_PARTED):
+            raise complaint(
+                f"'count' of persons needs 'column' and at most {MOST_PARTED} rows of a person; change these"
+            )
         return self
 
 

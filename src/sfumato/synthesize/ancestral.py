@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +13,9 @@ from sfumato.data.records import Records
 from sfumato.data.selection import Family, Network, Selection
 from sfumato.errors import MethodError
 from sfumato.models.rounding import draw_given
+from sfumato.synthesize.allowed_lines import allowed_lines
 
 Array = NDArray[np.float64]
-
-FITTING = 30
-"""Steps of proportional fitting where constraints cut the lines of a column."""
 
 
 @dataclass(frozen=True)
@@ -47,44 +44,6 @@ class Ancestral:
             ruling = [] if marginals.constraints is None else marginals.constraints.given(family.column, codes)
             codes[family.column] = draw_given(*allowed_lines(parent, lines, ruling), rng)
         return Records(base, [codes.get(name, np.zeros(rows, dtype=np.int64)) for name in base])
-
-
-def allowed_lines(
-    parent: NDArray[np.int64], lines: Array, ruling: Sequence[tuple[NDArray[np.int64], NDArray[np.bool_]]]
-) -> tuple[NDArray[np.int64], Array]:
-    """Parent cells and their lines of probabilities, where a row gets none of the codes that are not allowed to it.
-
-    Args:
-        parent: the parent cell of each row.
-        lines: probabilities of codes, one line for each parent cell.
-        ruling: for each constraint, a number for each row, and which codes each number leaves.
-    """
-    for number, allowed in ruling:
-        if allowed.all():
-            continue
-        cells, parent = np.unique(parent * len(allowed) + number, return_inverse=True)
-        before, left = lines[cells // len(allowed)], allowed[cells % len(allowed)]
-        kept = np.where(left, before, 0.0)
-        # Where nothing that is allowed has a share, all of it has; where nothing is allowed, the last redraw helps.
-        kept = np.where(kept.sum(axis=1, keepdims=True) > 0, kept, left)
-        kept = np.where(kept.sum(axis=1, keepdims=True) > 0, kept, before)
-        rows = np.bincount(parent, minlength=len(kept))[:, None]
-        lines = _with_margin(kept, rows, (before * rows).sum(axis=0))
-    return parent, lines
-
-
-def _with_margin(lines: Array, rows: NDArray[np.int64], wanted: Array) -> Array:
-    """Lines of probabilities in the same proportions, scaled by code: all rows together have `wanted` of each code.
-
-    What is not allowed to some rows is so made up for by others. Proportional fitting, as far as it goes in few steps.
-    """
-    for _ in range(FITTING):
-        lines = lines / lines.sum(axis=1, keepdims=True)
-        found = (lines * rows).sum(axis=0)
-        factors = np.divide(wanted, found, out=np.ones_like(found), where=found > 0)
-        scaled = lines * np.where(factors > 0, factors, 1e-9)
-        lines = np.where(scaled.sum(axis=1, keepdims=True) > 0, scaled, lines)
-    return lines
 
 
 def conditional(marginals: Marginals, family: Family) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import kernels
-from sfumato.data.constraints import Constraint
+from sfumato.data.constraints import Constraint, Constraints
 from sfumato.data.domain import Clique, Domain, components
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Codes, Records, code_type
@@ -172,7 +172,9 @@ def _obey(table: Table, domain: Domain, zeros: Sequence[Constraint], rng: np.ran
     records = Records(domain, list(table))
     bad = broken(records, zeros)
     if bad.any() and not bad.all():
-        table[:] = np.array(repaired(records, zeros, lambda: None, rng).records.columns)
+        table[:] = np.array(
+            repaired(records, zeros, Constraints(domain, tuple(zeros)), lambda: None, rng).records.columns
+        )
 
 
 def moves(

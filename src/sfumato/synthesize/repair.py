@@ -1,7 +1,8 @@
 """The last step of every synthesis: rows that break a rule are drawn again, in part, until no row does.
 
-It asks nothing of the synthesizer. A row that breaks a rule gets new values in as few attributes as possible, from rows
-that obey all rules and agree with it in every attribute that a rule ties to these: a draw from the conditional
+It asks nothing of the synthesizer. Rows that break a rule first exchange values of one attribute among each other, as
+far as rules allow, which changes no margin. What is then left gets new values in as few attributes as possible, from
+rows that obey all rules and agree with it in every attribute that a rule ties to these: a draw from the conditional
 distribution that the synthesizer itself has made.
 """
 
@@ -14,12 +15,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.records import Records
 from sfumato.errors import MethodError
+from sfumato.models.rounding import draw_given
+from sfumato.synthesize.allowed_lines import allowed_lines
 
 Mask = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Array = NDArray[np.float64]
 Table = dict[str, NDArray[np.integer]]
 
 PASSES = 2
@@ -72,38 +77,85 @@ def split_again(fitted: Records, split: Callable[[Records], Records], checks: Se
 
 
 def repaired(
-    records: Records, checks: Sequence[Check], spare: Callable[[], Records | None], rng: np.random.Generator
+    records: Records,
+    checks: Sequence[Check],
+    constraints: Constraints,
+    spare: Callable[[], Records | None],
+    rng: np.random.Generator,
 ) -> Repaired:
-    """The same rows, where those that break a check get new values from rows that do not.
+    """The same rows, where those that break a check get new values.
+
+    Rows that break checks first deal the values of one attribute out among themselves again, as far as the others
+    allow: this keeps the margin of the attribute. What is left takes values from rows that break none.
 
     Args:
         records: rows of any synthesizer.
         checks: what every row must obey.
+        constraints: what checks say of cells, as far as they do.
         spare: finds a row that obeys all, for tables in which none does.
         rng: randomness of the synthesis.
     """
     bad = np.flatnonzero(broken(records, checks))
     if not len(bad):
         return Repaired(records, 0)
-    donors = np.setdiff1d(np.arange(len(records)), bad, assume_unique=True)
-    pool: Table = {name: records[name][donors] for name in records.domain}
-    if not len(donors):
-        found = spare()
-        if found is None or broken(found, checks).any():
-            raise MethodError("no row was found that obeys all rules of the schema; no table is made. Relax a rule")
-        pool = {name: found[name] for name in records.domain}
-    ties = _Ties.of(checks)
-    rows: Table = {name: records[name][bad].copy() for name in records.domain}
-    work = _Work(records.domain, checks, ties, pool, rows, rng)
-    work.attributes_alone()
-    work.rules_together()
-    work.components()
-    columns = []
-    for name in records.domain:
-        codes = records[name].copy()
+    columns: Table = {name: records[name].copy() for name in records.domain}
+    rows: Table = {name: codes[bad] for name, codes in columns.items()}
+    _exchange(records.domain, rows, checks, constraints, rng)
+    left = _broken(rows, checks)
+    for name, codes in columns.items():
         codes[bad] = rows[name]
-        columns.append(codes)
-    return Repaired(Records(records.domain, columns), len(bad))
+    still = bad[left]
+    if len(still):
+        good = np.ones(len(records), dtype=np.bool_)
+        good[still] = False
+        pool: Table = {name: codes[good] for name, codes in columns.items()}
+        if not good.any():
+            found = spare()
+            if found is None or broken(found, checks).any():
+                raise MethodError("no row was found that obeys all rules of the schema; no table is made. Relax a rule")
+            pool = {name: found[name] for name in records.domain}
+        rows = {name: codes[still] for name, codes in columns.items()}
+        work = _Work(records.domain, checks, _Ties.of(checks), pool, rows, rng)
+        work.attributes_alone()
+        work.rules_together()
+        work.components()
+        for name, codes in columns.items():
+            codes[still] = rows[name]
+    return Repaired(Records(records.domain, columns.values()), len(bad))
+
+
+def _exchange(
+    domain: Domain, rows: Table, checks: Sequence[Check], constraints: Constraints, rng: np.random.Generator
+) -> None:
+    """Deal the values of single attributes out again among the rows that break a check about them."""
+    names = sorted({name for check in checks for name in check.clique})
+    for name in rng.permutation(names * PASSES).tolist():
+        about = [check for check in checks if name in check.clique]
+        wrong = np.flatnonzero(_broken(rows, about))
+        part = {other: codes[wrong] for other, codes in rows.items()}
+        ruling = constraints.given(name, {other: codes for other, codes in part.items() if other != name})
+        if not len(wrong) or not ruling:
+            continue
+        margin = np.bincount(part[name], minlength=domain[name]).astype(np.float64)
+        dealt = draw_given(*allowed_lines(np.zeros(len(wrong), np.int64), margin[None, :], ruling), rng)
+        taken = _first(dealt, margin, rng)  # no value goes to more rows than had it: the others keep what they have
+        rows[name][wrong[taken]] = dealt[taken]
+
+
+def _first(codes: NDArray[np.integer], most: Array, rng: np.random.Generator) -> Ints:
+    """The places of at most so many rows of each code, at random."""
+    mixed = rng.permutation(len(codes))
+    order = mixed[np.argsort(codes[mixed], kind="stable")]
+    sizes = np.bincount(codes, minlength=len(most))
+    rank = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.asarray(order[rank < most[codes[order]]])
+
+
+def _broken(rows: Table, checks: Iterable[Check]) -> Mask:
+    found = np.zeros(len(next(iter(rows.values()))), dtype=np.bool_)
+    for check in checks:
+        found |= check.broken(rows)
+    return found
 
 
 def broken(records: Records, checks: Iterable[Check]) -> Mask:
@@ -161,7 +213,7 @@ class _Work:
         names = sorted(self.ties.neighbours)
         deals = {name: _Deal.of(self.domain, self.pool, (name,), self.ties.around((name,))) for name in names}
         for _ in range(PASSES):
-            left = self._broken()
+            left = _broken(self.rows, self.checks)
             if not left.any():
                 return
             order = self.rng.permuted(np.tile(np.arange(len(names)), (len(left), 1)), axis=1)
@@ -173,18 +225,12 @@ class _Work:
         """New values for all attributes of a broken check, given those that other checks tie to them."""
         for clique in dict.fromkeys(check.clique for check in self.checks):
             deal = _Deal.of(self.domain, self.pool, clique, self.ties.around(clique))
-            self._deal(deal, np.flatnonzero(self._broken()))
+            self._deal(deal, np.flatnonzero(_broken(self.rows, self.checks)))
 
     def components(self) -> None:
         """New values for everything that hangs together by checks: those of one good row."""
         for component in self.ties.components():
-            self._deal(_Deal.of(self.domain, self.pool, component, ()), np.flatnonzero(self._broken()))
-
-    def _broken(self) -> Mask:
-        found = np.zeros(len(next(iter(self.rows.values()))), dtype=np.bool_)
-        for check in self.checks:
-            found |= check.broken(self.rows)
-        return found
+            self._deal(_Deal.of(self.domain, self.pool, component, ()), np.flatnonzero(_broken(self.rows, self.checks)))
 
     def _deal(self, deal: _Deal, rows: Ints) -> None:
         """New values where a check about these attributes is broken and some good row has the rest."""

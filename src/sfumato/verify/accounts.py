@@ -11,7 +11,7 @@ from typing import Any
 
 from sfumato.errors import SfumatoError
 from sfumato.fitting import note_schema
-from sfumato.privacy.events import Choice, Event, Free, Noisy, table_question
+from sfumato.privacy.events import PERSONS, Choice, Event, Free, Noisy, table_question
 from sfumato.privacy.ledger import Ledger, Statement
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.scores import GRID, SCORES
@@ -73,6 +73,8 @@ def declared_sensitivity(event: Noisy | Choice, neighbours: Neighbours) -> Sensi
         return neighbours.score(SCORES[_matched(_PARENTS, event.question)])
     if event.question.startswith("table "):
         return neighbours.marginal
+    if event.question == PERSONS and neighbours.persons:
+        return neighbours.person
     if found := _DISTANCES.fullmatch(event.question):
         return neighbours.distance.repeated(int(found[1]))
     return neighbours.dependence.repeated(int(_matched(_PAIRS, event.question)))
@@ -85,14 +87,15 @@ def check_tables(release: Release, folder: Path) -> Finding:
     problems = []
     uses = Counter(one.event for one in release.model.measurements)
     ratios: list[float] = []
+    parts = release.schema.unit.parts
     for number, one in enumerate(release.model.measurements):
         event = entries[one.event][1] if one.event in paid else None
         if not isinstance(event, Noisy) or uses[one.event] > 1:
             problems.append(f"table {number} was not paid for, or its event pays for another table too")
             continue
-        if event.question != table_question(one.clique):
+        if event.question != table_question(one.clique, parts):
             problems.append(f"table {number} is over {' × '.join(one.clique)}, and its event says {event.question!r}")
-        ratio = one.variance / event.noise.variance
+        ratio = one.variance * parts**2 / event.noise.variance
         # Shares of noise from more parties than must be honest add up to more noise than is charged, never to less.
         if not isclose(ratio, 1, rel_tol=NEAR) and (ratio < 1 or not event.noise.divisible):
             problems.append(f"table {number} has noise of variance {one.variance:g}, paid for {event.noise.variance:g}")
@@ -102,10 +105,24 @@ def check_tables(release: Release, folder: Path) -> Finding:
     unused = paid - uses.keys()
     if unused and not (is_study(release) and any(event.question == _AGAIN for _, event in entries)):
         problems.append(f"events {sorted(unused)[:5]} paid for tables that are not there")
+    problems += _persons_problems(release)
     problems += storage.published_problems(folder, release.model, release.schema)
     return found(
         "tables", problems, f"{len(uses)} noisy tables, each paid for by one event, with its columns and noise"
     )
+
+
+def _persons_problems(release: Release) -> list[str]:
+    """Where the table of persons is not the one that was paid for: once if persons are counted, and else never."""
+    paid = [number for number, (_, event) in enumerate(release.ledger.entries) if event.question == PERSONS]
+    unit, persons = release.schema.unit, release.persons
+    if unit.count != "persons":
+        return ["persons were counted, and the schema counts rows"] if paid or persons is not None else []
+    if persons is None or paid != [persons.event] or persons.most != unit.rows:
+        return ["the table of persons by their number of rows was not paid for by one event, or is not there"]
+    event = release.ledger.entries[persons.event][1]
+    right = isinstance(event, Noisy) and isclose(persons.variance, event.noise.variance, rel_tol=NEAR)
+    return [] if right else ["the table of persons by their number of rows has other noise than was paid for"]
 
 
 def check_description(release: Release, folder: Path) -> Finding:
@@ -154,7 +171,7 @@ def is_shared(release: Release) -> bool:
         if one.event is None or one.event not in range(len(entries)):
             continue
         event = entries[one.event][1]
-        if isinstance(event, Noisy) and one.variance > event.noise.variance * (1 + NEAR):
+        if isinstance(event, Noisy) and one.variance * release.schema.unit.parts**2 > event.noise.variance * (1 + NEAR):
             return True
     return is_study(release)
 

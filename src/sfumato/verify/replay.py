@@ -17,13 +17,15 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Family
 from sfumato.errors import SfumatoError
+from sfumato.fitting import count_persons
 from sfumato.intake.attributes import Attributes
 from sfumato.pipeline import run
 from sfumato.privacy.budget import Share
 from sfumato.privacy.events import Event, Free
-from sfumato.privacy.holder import Dependence, Distances, table_events, table_noise, table_noises
+from sfumato.privacy.holder import Dependence, Distances, persons_event, table_events, table_noise, table_noises
 from sfumato.privacy.ledger import Ledger, Purse
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.rows_per_person import RowsPerPerson
 from sfumato.privacy.scores import Score
 from sfumato.release import Release
 from sfumato.verify.accounts import differences, is_shared
@@ -65,7 +67,7 @@ class PublishedHolder:
         """The variance of the noise that a part of the budget buys; with shares, it depends on who answered."""
         if is_shared(self._release):
             raise Unpublished
-        return table_noise(self._ledger.budget, part, self.neighbours).variance
+        return table_noise(self._ledger.budget, part, self.neighbours).variance / self.neighbours.parts**2
 
     def measure(self, cliques: Sequence[Clique], parts: Sequence[Share]) -> tuple[Measurement, ...]:
         """The released tables, if they were paid for with these parts of the budget."""
@@ -79,6 +81,16 @@ class PublishedHolder:
         if len(answers) < len(events) or any(one.coding != self.coding for one in answers):
             raise Departure("a table was asked for in other codes than it was released in")
         return answers
+
+    def rows_per_person(self, most: int, part: Share) -> RowsPerPerson:
+        """The released table of persons, if it was paid for with this part of the budget."""
+        event = persons_event(self._ledger.budget, part, self.neighbours)
+        self._expect(event)
+        (number,) = self._ledger.charge(event)
+        persons = self._release.persons
+        if persons is None or (persons.most, persons.event) != (most, number):
+            raise Departure("the table of persons by their number of rows is not the one that was paid for")
+        return persons
 
     def dependence(self, pairs: Sequence[Clique], part: Share) -> Dependence:
         """Refuse: noisy scores are not published."""
@@ -132,4 +144,6 @@ def _opened(release: Release) -> tuple[Ledger, PublishedHolder]:
         if stage != ledger.stage:
             break
         ledger.charge(event)
-    return ledger, PublishedHolder(release, ledger, Coding(Attributes(release.schema).domain))
+    holder = PublishedHolder(release, ledger, Coding(Attributes(release.schema).domain))
+    count_persons(holder, release.schema, ledger)
+    return ledger, holder

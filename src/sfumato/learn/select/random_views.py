@@ -103,7 +103,11 @@ class RandomViews:
 
     def tables(self, domain: Domain, ahead: Share, neighbours: Neighbours) -> int:
         """How many views there would be; known before a ledger is opened."""
-        return len(self.plan(domain, ahead.currency, planned_noise(ahead, neighbours.marginal).variance).views)
+        return len(
+            self.plan(
+                domain, ahead.currency, planned_noise(ahead, neighbours.marginal).variance / neighbours.parts**2
+            ).views
+        )
 
     def plan(self, domain: Domain, currency: Currency, variance: float) -> Plan:
         """The best of all plans; of equal ones the first, which has the smallest L and the fewest views.

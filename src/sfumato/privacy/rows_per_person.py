@@ -1,0 +1,93 @@
+"""How many rows persons have: a small noisy table that says what truncation cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+PRICE = Fraction(1, 100)
+"""The part of the budget that the table costs."""
+
+DOUBLINGS = 4
+"""Persons with more rows than are counted lie in this many cells, each twice as wide; the last one has no end."""
+
+
+@dataclass(frozen=True)
+class RowsPerPerson:
+    """Noisy numbers of persons with 1, 2, …, `most` rows, and with up to twice, 4 times, 8 times as many, and more.
+
+    Args:
+        most: how many rows of a person are counted.
+        counts: the noisy table.
+        variance: of the noise in each cell.
+        event: the number of the event in the ledger that paid for it.
+    """
+
+    most: int
+    counts: tuple[int, ...]
+    variance: float
+    event: int
+
+    @staticmethod
+    def spans_of(most: int) -> tuple[tuple[int, int | None], ...]:
+        """The first and last number of rows of each cell; the last cell has no last number."""
+        wide = [(most << place) + 1 for place in range(DOUBLINGS)]
+        ends: list[int | None] = [first - 1 for first in wide[1:]]
+        return (*((rows, rows) for rows in range(1, most + 1)), *zip(wide, [*ends, None], strict=True))
+
+    @classmethod
+    def exact(cls, most: int, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many persons lie in each cell, of the number of rows of each person: private."""
+        spans = cls.spans_of(most)
+        places = np.searchsorted([first for first, _ in spans], sizes, side="right") - 1
+        return np.bincount(places, minlength=len(spans))
+
+    @property
+    def share_cut(self) -> float:
+        """The share of all rows that are not counted, as far as the noisy table tells.
+
+        A person in a wide cell counts with its middle, one in the last cell with its first number of rows: where many
+        persons have more, the true share is higher.
+        """
+        rows = cut = 0.0
+        for (first, last), count in zip(self.spans_of(self.most), self.counts, strict=True):
+            # Cells in which there may be nobody would only add noise, times their many rows.
+            persons = count if count > 2 * sqrt(self.variance) else 0
+            middle = (first + (last or first)) / 2
+            rows += persons * middle
+            cut += persons * max(0.0, middle - self.most)
+        return cut / rows if rows else 0.0
+
+    def sentence(self) -> str:
+        """What was cut, in words."""
+        noise = sqrt(self.variance)
+        return (
+            f"about {self.share_cut:.1%} of the rows were not counted, those beyond {self.most} of one person "
+            f"(from a table of persons by their number of rows, noise of ±{noise:.3g} persons a cell, "
+            f"{float(PRICE):.0%} of the budget)"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """This table as JSON."""
+        return {
+            "most": self.most,
+            "counts": list(self.counts),
+            "variance": self.variance,
+            "event": self.event,
+            "share_of_rows_cut": round(self.share_cut, 4),
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> RowsPerPerson:
+        """Read a table back from JSON; a KeyError, TypeError or ValueError if it is none."""
+        counts = tuple(int(count) for count in record["counts"])
+        found = cls(int(record["most"]), counts, float(record["variance"]), int(record["event"]))
+        if len(counts) != len(cls.spans_of(found.most)) or not found.variance > 0:
+            raise ValueError
+        return found
