@@ -1,11 +1,12 @@
 """Every rule holds in every row, whatever the recipe, the synthesizer and the rules are."""
 
+import os
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from helpers_rules import KINDS, careless_table, random_schema, schema_with
+from helpers_rules import KINDS, careless_table, narrowed, random_schema, schema_with
 from sfumato.data.records import Records
 from sfumato.errors import MethodError
 from sfumato.evaluate.rules import violations
@@ -27,9 +28,9 @@ def schema_of(kinds):
     return schema_with([KINDS[kind](rng) for kind in kinds])
 
 
-def released(recipe, schema):
+def released(recipe, schema, table=TABLE):
     delta = None if recipe.guarantee is Guarantee.PURE else 1e-6
-    return fit(TABLE, schema, epsilon=2, delta=delta, method=recipe)
+    return fit(table, schema, epsilon=2, delta=delta, method=recipe)
 
 
 def assert_obeyed(release, rows=500, seed=3):
@@ -53,6 +54,25 @@ def test_every_recipe_obeys_every_kind_of_rule(recipe, kinds):
 def test_every_synthesizer_obeys(name):
     release = released(RECIPES["pgm"], schema_of(["a chain", "missing together", "exactly one"]))
     assert_obeyed(replace(release, recipe=replace(release.recipe, synthesize=SYNTHESIZERS[name])))
+
+
+SETS = int(os.environ.get("SFUMATO_RULE_SETS", "2"))
+"""Random rule sets for each recipe and synthesizer; 200 take about ten minutes."""
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.name)
+def test_every_recipe_obeys_random_rules(recipe):
+    for seed in range(SETS):
+        schema = narrowed(random_schema(5000 + seed))
+        assert_obeyed(released(recipe, schema, TABLE.select(list(schema.names))), rows=300)
+
+
+@pytest.mark.parametrize("name", SYNTHESIZERS)
+def test_every_synthesizer_obeys_random_rules(name):
+    for seed in range(SETS):
+        schema = narrowed(random_schema(6000 + seed))
+        release = released(RECIPES["pgm"], schema, TABLE.select(list(schema.names)))
+        assert_obeyed(replace(release, recipe=replace(release.recipe, synthesize=SYNTHESIZERS[name])), rows=300)
 
 
 @dataclass(frozen=True)

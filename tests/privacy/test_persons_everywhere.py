@@ -142,3 +142,10 @@ def test_made_up_neighbours_get_what_was_charged_for(method):
     found = replay(job, few=True)
     assert found.problems == ()
     assert found.reached == 1
+
+
+def test_the_program_for_outsiders_cuts_persons_alike():
+    for rows in range(1, 101):
+        unit = schema_of(rows=rows).unit
+        assert standalone.parts_of(unit.model_dump()) == unit.parts
+    assert standalone.parts_of({"rows": 5}) == 1

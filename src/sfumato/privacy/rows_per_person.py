@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 PRICE = Fraction(1, 100)
 """The part of the budget that the table costs."""
 
-DOUBLINGS = 4
-"""Persons with more rows than are counted lie in this many cells, each twice as wide; the last one has no end."""
+DOUBLINGS = 3
+"""Persons with more than twice the rows that are counted lie in this many cells, each twice as wide, the last open."""
 
 
 @dataclass(frozen=True)
 class RowsPerPerson:
-    """Noisy numbers of persons with 1, 2, …, `most` rows, and with up to twice, 4 times, 8 times as many, and more.
+    """Noisy numbers of persons with 1, 2, …, 2 `most` rows, and with up to 4 times, 8 times as many, and more.
 
     Args:
         most: how many rows of a person are counted.
@@ -37,9 +37,9 @@ class RowsPerPerson:
     @staticmethod
     def spans_of(most: int) -> tuple[tuple[int, int | None], ...]:
         """The first and last number of rows of each cell; the last cell has no last number."""
-        wide = [(most << place) + 1 for place in range(DOUBLINGS)]
+        wide = [(2 * most << place) + 1 for place in range(DOUBLINGS)]
         ends: list[int | None] = [first - 1 for first in wide[1:]]
-        return (*((rows, rows) for rows in range(1, most + 1)), *zip(wide, [*ends, None], strict=True))
+        return (*((rows, rows) for rows in range(1, 2 * most + 1)), *zip(wide, [*ends, None], strict=True))
 
     @classmethod
     def exact(cls, most: int, sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -315,7 +315,7 @@ def check_unit(folder: str) -> tuple[bool | None, str]:
 
 def parts_of(unit: Record) -> int:
     """Into how many parts a person is cut, where persons are counted."""
-    return lcm(*range(1, unit.get("rows", 1) + 1)) if unit.get("count", "rows") == "persons" else 1
+    return lcm(*range(1, min(unit.get("rows", 1), 12) + 1)) if unit.get("count", "rows") == "persons" else 1
 
 
 def norms(event: Record) -> Any:

@@ -12,8 +12,8 @@ from sfumato.schema.dtypes import DtypeName, name_problems
 from sfumato.schema.features import Compress, Derived, Level
 from sfumato.schema.fields import BadValue, DomainFrom, DomainSource, Flag, Name, Text, complaint, repetition
 
-MOST_PARTED = 20
-"""Of more rows, the parts of a person do not fit in 64 bits together with the counts."""
+MOST_PARTED = 100
+"""Of more rows of a person, shares of its 27,720 parts would be rounded too much."""
 
 
 class Unit(BaseModel):
@@ -33,8 +33,11 @@ class Unit(BaseModel):
 
     @property
     def parts(self) -> int:
-        """Into how many equal parts a person is cut where persons are counted; each number of rows divides them."""
-        return lcm(*range(1, self.rows + 1)) if self.count == "persons" else 1
+        """Into how many parts a person is cut where persons are counted.
+
+        A multiple of every number of rows up to 12; of more rows each has its share rounded down, by 0.4 % at most.
+        """
+        return lcm(*range(1, min(self.rows, 12) + 1)) if self.count == "persons" else 1
 
     @model_validator(mode="after")
     def _refuse_problems(self) -> Self:
