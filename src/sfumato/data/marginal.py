@@ -82,13 +82,13 @@ class Measurement:
     def __post_init__(self) -> None:
         if not self.variance > 0:
             raise SchemaError(f"a measurement has noise variance {self.variance}; it must be above 0")
-        if self.allowed is not None and self.allowed.shape != self.marginal.counts.shape:
-            raise SchemaError("the cells that may hold rows are not those of the table; give one flag for each cell")
 
     def knowing(self, allowed: NDArray[np.bool_] | None) -> Measurement:
         """The same table, where the counts of all cells that are not allowed are known to be 0."""
         if allowed is None:
             return self
+        if allowed.shape != self.marginal.counts.shape:
+            raise SchemaError("the cells that may hold rows are not those of the table; give one flag for each cell")
         counts = np.where(allowed, self.marginal.counts, np.zeros((), self.marginal.counts.dtype))
         return replace(self, marginal=Marginal(self.domain, counts), allowed=allowed)
 

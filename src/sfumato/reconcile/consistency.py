@@ -19,9 +19,6 @@ from sfumato.models.nonnegative import norm_sub
 
 Array = NDArray[np.float64]
 
-KNOWN = 1e-12
-"""Noisy cells that a cell counts as having, where it is known to be empty."""
-
 
 @dataclass(frozen=True)
 class ConsistentNormSub:
@@ -66,22 +63,21 @@ class _Shared:
     """One set of shared columns: which tables contain it, over which axes to sum them, and how much each is trusted.
 
     `spread[i]` is, for each cell of table i, the part of a correction of its shared cell that it takes: 0 for cells
-    that hold no rows, an equal part for the others. `weights[i]` is the trust in the table in each shared cell.
+    that hold no rows, an equal part for the others. `open` says which shared cells some row may lie in.
     """
 
     members: tuple[int, ...]
     summed: tuple[tuple[int, ...], ...]
     spread: tuple[Array, ...]
-    weights: tuple[Array, ...]
+    weights: tuple[float, ...]
+    open: NDArray[np.bool_]
 
     def settled(self) -> _Shared:
         """The same set; if one of the tables is over just these columns, all weight is on it."""
         if () not in self.summed:
             return self
         leader = self.summed.index(())
-        return replace(
-            self, weights=tuple(np.full_like(one, place == leader) for place, one in enumerate(self.weights))
-        )
+        return replace(self, weights=tuple(float(place == leader) for place in range(len(self.members))))
 
 
 @dataclass(frozen=True)
@@ -89,9 +85,10 @@ class Overlaps:
     """All shared column sets of a list of tables, smallest first, so that a later set never disturbs an earlier one.
 
     The sets are all intersections of tables' column sets (closed under intersection). For a set A, table i with C_i
-    noisy cells for a cell of A and noise variance v_i estimates that cell of A with variance C_i v_i; the estimates are
-    averaged with inverse-variance weights, and each table spreads its correction evenly over its C_i cells. Cells that
-    are known to hold no rows have no noise and get no correction.
+    noisy cells for a cell of A (on average) and noise variance v_i estimates that cell with variance C_i v_i; the
+    estimates are averaged with inverse-variance weights, and each table spreads its correction evenly over the noisy
+    cells. Cells that are known to hold no rows have no noise and get no correction. A correction may then move the sums
+    over other columns, so where there are such cells, one pass is not enough.
     """
 
     shared: tuple[_Shared, ...]
@@ -148,16 +145,16 @@ class Overlaps:
 
 def _shared(names: frozenset[str], members: tuple[int, ...], measurements: Sequence[Measurement]) -> _Shared:
     summed, spread, precision = [], [], []
+    live = np.ones((), dtype=np.bool_)
     for index in members:
         one = measurements[index]
         summed.append(tuple(axis for axis, name in enumerate(one.domain.names) if name not in names))
         copies = one.noisy_cells.sum(axis=summed[-1], keepdims=True)
         spread.append(one.noisy_cells / np.maximum(copies, 1))
-        # A shared cell that a table knows to be empty is known well; the table is then trusted above all others.
-        exact = 1 / (one.variance * np.where(copies > 0, copies, KNOWN))
-        precision.append(exact.reshape(_squeezed(exact)))
-    whole = sum(precision, np.zeros(()))
-    return _Shared(members, tuple(summed), tuple(spread), tuple(value / whole for value in precision))
+        precision.append(1 / (one.variance * float(copies[copies > 0].mean())))
+        live = live & (copies > 0).reshape(_squeezed(copies))
+    weights = tuple(value / sum(precision) for value in precision)
+    return _Shared(members, tuple(summed), tuple(spread), weights, live)
 
 
 def _squeezed(array: Array) -> tuple[int, ...]:
@@ -165,4 +162,4 @@ def _squeezed(array: Array) -> tuple[int, ...]:
 
 
 def _estimate(part: _Shared, sums: Sequence[Array]) -> Array:
-    return np.asarray(sum(weight * one for weight, one in zip(part.weights, sums, strict=True)))
+    return np.asarray(sum(weight * one for weight, one in zip(part.weights, sums, strict=True)) * part.open)

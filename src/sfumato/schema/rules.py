@@ -14,15 +14,8 @@ from pydantic import ConfigDict, Discriminator, RootModel, Tag, model_validator
 from sfumato.schema.arithmetic_forms import Gap, Increments, Order, Total
 from sfumato.schema.columns import Column
 from sfumato.schema.fields import complaint
-from sfumato.schema.rule_forms import (
-    Combinations,
-    Determines,
-    ExactlyOne,
-    Form,
-    IfThen,
-    MissingIff,
-    MissingTogether,
-)
+from sfumato.schema.label_forms import Combinations, Determines, ExactlyOne, IfThen, MissingIff, MissingTogether
+from sfumato.schema.rule_forms import Form
 
 _FORMS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = tuple(
     (name, frozenset(needed), frozenset(optional))

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+Ruling = Sequence[tuple[NDArray[np.int64], NDArray[np.bool_]]]
+"""For each constraint, a number for each row, and which codes may follow each number."""
+
 FITTING = 30
 """Steps of proportional fitting where constraints cut the lines of a column."""
 
 
-def allowed_lines(
-    parent: NDArray[np.int64], lines: Array, ruling: Sequence[tuple[NDArray[np.int64], NDArray[np.bool_]]]
-) -> tuple[NDArray[np.int64], Array]:
+def allowed_lines(parent: NDArray[np.int64], lines: Array, ruling: Ruling) -> tuple[NDArray[np.int64], Array]:
     """Parent cells and their lines of probabilities, where a row gets none of the codes that are not allowed to it.
 
     Args:

@@ -16,6 +16,7 @@ from sfumato.data.marginals import Marginals
 from sfumato.data.records import Codes, Records, code_type
 from sfumato.data.selection import Selection
 from sfumato.models.rounding import draw_given, round_counts
+from sfumato.synthesize.allowed_lines import Ruling, allowed_lines
 from sfumato.synthesize.appending import Append, peel
 from sfumato.synthesize.repair import broken, repaired
 from sfumato.synthesize.start import Table, Target, independent_columns
@@ -57,14 +58,17 @@ class GradualUpdate:
         fitted, appended = peel(marginals.cliques)
         drawn_last = {step.column for step in appended}
         alone = [(name,) for name in marginals.domain if name not in drawn_last]
+        constraints = marginals.constraints or Constraints(marginals.domain)
+        zeros = constraints.within(name for (name,) in alone).items
         # Only the columns that are being fitted have wide codes: they are what takes memory.
         codes: dict[str, Codes] = {}
-        for component in map(marginals.domain.canonical, components([*alone, *fitted])):
+        # Columns that a constraint ties are not joined at random.
+        tied = [*alone, *fitted, *(one.clique for one in zeros)]
+        for component in map(marginals.domain.canonical, components(tied)):
             cliques = [clique for clique in fitted if clique[0] in component]
             table = independent_columns(marginals, rows, rng, component)
-            if rows and marginals.constraints is not None:
-                zeros = marginals.constraints.within(component).items
-                _obey(table, marginals.domain.project(component), zeros, rng)
+            if rows:
+                _obey(table, marginals.domain.project(component), constraints.within(component).items, rng)
             if cliques and rows:
                 self._fit(table, component, cliques, marginals, rng)
             order = rng.permutation(rows)  # components are joined at random
@@ -73,7 +77,8 @@ class GradualUpdate:
                 for name, column in zip(component, table, strict=True)
             }
         for step in appended:
-            codes[step.column] = _append(codes, step, marginals, rows, rng)
+            ruling = constraints.given(step.column, codes)
+            codes[step.column] = _append(codes, step, marginals, rows, rng, ruling)
         return Records(marginals.domain, [codes[name] for name in marginals.domain])
 
     def _fit(
@@ -209,7 +214,12 @@ def _balanced(surplus: Array, counts: Array, amount: float) -> Array:
 
 
 def _append(
-    codes: Mapping[str, Codes], step: Append, marginals: Marginals, rows: int, rng: np.random.Generator
+    codes: Mapping[str, Codes],
+    step: Append,
+    marginals: Marginals,
+    rows: int,
+    rng: np.random.Generator,
+    ruling: Ruling = (),
 ) -> NDArray[np.uint32]:
     """Draw one column given others, from the table over them; where that is empty, from the column's own table."""
     joint = marginals.project((*step.given, step.column)).counts.astype(np.float64).clip(min=0)
@@ -220,4 +230,4 @@ def _append(
     parent = np.zeros(rows, dtype=np.int64)
     for name in step.given:
         parent = parent * marginals.domain[name] + codes[name]
-    return draw_given(parent, conditional, rng)
+    return draw_given(*allowed_lines(parent, conditional, ruling), rng)
