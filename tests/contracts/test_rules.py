@@ -1,5 +1,6 @@
 """Every rule holds in every row, whatever the recipe, the synthesizer and the rules are."""
 
+import json
 import os
 from dataclasses import dataclass, replace
 
@@ -111,6 +112,16 @@ def test_rows_that_are_asked_for_obey(simple):
     assert violations(table, schema.rules, schema.columns) == (0.0, 0.0)
 
 
+def test_answers_have_nobody_in_forbidden_cells():
+    """Neither in tables that were measured nor in those that follow from others, and the total is that of all rows."""
+    release = released(RECIPES["pgm"], schema_of(["dependency", "missing iff"]))
+    for columns, forbidden in ((("shape", "before"), 6), (("colour", "part"), None)):
+        table = release.marginal(*columns)
+        empty = np.array(table["count"]) == 0
+        assert empty.sum() >= (forbidden or 5)
+        assert table["count"].to_numpy().sum() == pytest.approx(release.rows, rel=0.02, abs=2)
+
+
 def test_a_table_with_a_violation_is_never_written(simple, tmp_path, monkeypatch):
     schema = schema_of(["less"])
     release = _with_schema(replace(simple, recipe=replace(simple.recipe, synthesize=Careless())), schema)
@@ -130,3 +141,24 @@ def _with_schema(release, schema):
     domain = Attributes(schema).domain
     model = replace(release.model, recoding=Recoding.identity(domain), marginals=Marginals(domain, ()))
     return replace(release, schema=schema, model=model)
+
+
+def test_a_release_is_saved_and_read_back_with_its_rules(tmp_path):
+    release = released(RECIPES["pgm"], schema_of(["dependency", "less"]))
+    folder = release.save(tmp_path / "out", rows=200, seed=5)
+    told = json.loads((folder / "release.json").read_text(encoding="utf-8"))["rules"]
+    assert (told["declared"], told["violations"]) == (2, 0)
+    loaded = type(release).load(folder)
+    assert loaded.schema == release.schema
+    assert loaded.sample_arrow(100, 9).equals(release.sample_arrow(100, 9))
+    for one, other in zip(loaded.model.measurements, release.model.measurements, strict=True):
+        assert (one.allowed is None) == (other.allowed is None)
+        assert np.allclose(one.marginal.counts, other.marginal.counts)
+        assert one.allowed is None or not one.marginal.counts[~one.allowed].any()
+
+
+def test_a_broken_private_row_stops_nothing_and_is_not_named(capsys):
+    """The careless table breaks every rule; that is nobody's business but the steward's."""
+    release = released(RECIPES["dpview"], schema_of(["equal", "dependency"]))
+    assert "rule" not in " ".join(event.question for _, event in release.ledger.entries)
+    assert_obeyed(release)

@@ -18,7 +18,7 @@ from sfumato.job import Job, recipe_of
 from sfumato.parties.identity import Signer
 from sfumato.privacy.budget import Budget, budget_of
 from sfumato.recipes import DEFAULT
-from sfumato.release import Release
+from sfumato.release import Release, storage
 from sfumato.release.manifest import manifest_hash
 from sfumato.schema.schema import Schema
 from sfumato.verify.signing import sign as sign_release
@@ -101,6 +101,11 @@ def synthesize(
     if release.schema.observed:
         out.print(
             f"NOT FULLY PROTECTED: {len(release.schema.observed)} columns have a domain that was read from the data."
+        )
+    if job.schema.rules:
+        redrawn = storage.read_json(out_folder / "release.json")["rules"]["share_of_rows_drawn_again"]
+        out.print(
+            f"Rules: {len(job.schema.rules)} hold in every row; {redrawn:.1%} of the rows were drawn again for them."
         )
     if release.persons is not None:
         out.print(f"Persons: {release.persons.sentence()}.")

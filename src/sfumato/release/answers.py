@@ -14,6 +14,7 @@ from sfumato.data.recoding import Recoding
 from sfumato.errors import ModelTooLarge, SchemaError
 from sfumato.intake.attributes import Attributes
 from sfumato.intake.labels import labels
+from sfumato.intake.ruled import Ruled
 from sfumato.models.max_entropy import CELLS, bridged, maximum_entropy
 from sfumato.models.residuals import NoisyTable
 from sfumato.pipeline import Model
@@ -36,7 +37,7 @@ def answer(
     check_confidence(confidence)
     attributes = Attributes(schema)
     asked = _asked(attributes.columns, columns)
-    counts = model_counts(model, attributes.needed(asked.names))
+    counts = obeying(model_counts(model, attributes.needed(asked.names)), schema)
     cell = _cells(attributes, asked, counts.domain)
     cells = np.indices(asked.shape, dtype=np.int32).reshape(len(asked), -1)
     arrays = [
@@ -67,6 +68,14 @@ def split(marginal: Marginal, recoding: Recoding) -> Marginal:
         others = [1] * (counts.ndim - axis - 1)
         counts = counts.take(merging.to, axis=axis) * share.reshape(-1, *others)
     return Marginal(recoding.fine.project(marginal.clique), counts)
+
+
+def obeying(marginal: Marginal, schema: Schema) -> Marginal:
+    """A table with nobody in cells that the rules leave empty, and the same total in the others."""
+    allowed = Ruled(schema).constraints.allowed(marginal.clique) if schema.rules else None
+    if allowed is None or not (left := np.where(allowed, marginal.counts, 0.0)).any():
+        return marginal
+    return Marginal(marginal.domain, left * (marginal.total / left.sum()))
 
 
 def likely_codes(model: Model, schema: Schema, given: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.bool_]]:

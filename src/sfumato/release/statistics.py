@@ -21,7 +21,7 @@ from sfumato.intake.labels import labels
 from sfumato.models.residuals import Estimate, NoisyTable, estimates
 from sfumato.models.tails import half_width
 from sfumato.pipeline import Model
-from sfumato.release.answers import model_counts
+from sfumato.release.answers import model_counts, obeying
 from sfumato.release.intervals import blocks, check_confidence, uncovered
 from sfumato.schema.columns import Boolean, Integer, Number
 from sfumato.schema.conditions import allowed_codes
@@ -134,7 +134,7 @@ class Question:
             name, size = attributes.columns.items()[0]
             return self._answer({name: np.ones(size)}, None)
         clique = attributes.needed(columns)
-        counts = model_counts(self.model, clique)
+        counts = obeying(model_counts(self.model, clique), self.schema)
         top = _weights(attributes, above, counts.domain)
         bottom = None if below is None else _weights(attributes, below, counts.domain)
         model = np.asarray(counts.counts, dtype=np.float64)
