@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 from helpers_rules import COLUMNS, KINDS, schema_with
+from sfumato.data.records import Records
 from sfumato.errors import SchemaError
+from sfumato.evaluate.rules import violations
+from sfumato.intake.attributes import Attributes
+from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.ruled import Ruled
 from sfumato.schema.rules import Rule
 from sfumato.schema.schema import Schema
+from sfumato.synthesize.repair import repaired
 
 
 def test_every_kind_is_written_as_it_was_read():
@@ -134,6 +140,10 @@ def test_a_value_that_only_missing_values_save_is_fine():
         ({"allowed": ["shape", "before"], "rows": "all"}, "give a list of combinations"),
         ({"determines": ["shape", "before"], "values": {"round": "low"}}, "'values' lacks 'square'"),
         ({"determines": ["part", "before"], "values": {"1": "low"}}, "'determines' starts from a categorical column"),
+        ({"exactly_one": ["one", "one"]}, "column 'one' occurs twice in the rule"),
+        ({"allowed": ["shape", "shape"], "rows": [["round", "flat"]]}, "column 'shape' occurs twice in the rule"),
+        ({"missing_together": ["rest", "rest"]}, "column 'rest' occurs twice in the rule"),
+        ({"determines": ["shape", "shape"], "values": {}}, "a key of the rule has no value"),
         ({"then": {"high": [3.5]}}, "real numbers, of which a single one is never drawn"),
         ({"then": {"part": {"min": 3, "above": 2}}}, "give a list of values"),
         ({"then": {"part": {"above": 3, "below": 3}}}, "below 3 lies below above 3; give below > above"),
@@ -153,3 +163,20 @@ def test_columns_that_move_together_are_cut_together():
     together = [{"name": "when", "columns": ["seen", "left"]}]
     schema = Schema.parse({"name": "x", "columns": columns, "together": together, "rules": [rule]})
     assert schema["seen"].cuts == schema["left"].cuts != ()
+
+
+def test_rules_over_too_many_cells_are_asked_of_rows():
+    """Two dozen columns of true and false: no table of them would fit, and every row obeys."""
+    flags = [f"flag {number}" for number in range(24)]
+    columns = [{"name": name, "type": "boolean"} for name in flags]
+    columns += [{"name": f"n{number}", "type": "integer", "min": 0, "max": 99, "bins": 100} for number in range(5)]
+    many = {f"n{number}": {"min": 10} for number in range(4)}
+    rules = [{"exactly_one": flags}, {"if": many, "then": {"n4": {"max": 49}}}]
+    schema = Schema.parse({"name": "wide", "columns": columns, "rules": rules})
+    assert [str(one.rule) for one in schema.compiled.wide] == [str(rule) for rule in schema.rules]
+    ruled, domain = Ruled(schema), Attributes(schema).domain
+    rng = np.random.default_rng(0)
+    rows = Records(domain, [rng.integers(0, size, 60) for size in domain.shape])
+    found = repaired(rows, ruled.checks, ruled.constraints, ruled.example, rng)
+    decoded = SchemaCodec(schema).decode(Attributes(schema).decode(found.records), rng)
+    assert violations(decoded, schema.rules, schema.columns) == (0.0, 0.0)

@@ -16,7 +16,7 @@ from sfumato.data.constraints import Constraint, Constraints
 from sfumato.data.domain import Clique
 from sfumato.data.records import Records
 from sfumato.intake.attributes import Attributes
-from sfumato.schema.compiled import MOST_CELLS, Cells, Tied, merged, possible
+from sfumato.schema.compiled import MOST_CELLS, Cells, Tied, Wide, merged, possible
 from sfumato.schema.contradictions import Solver
 from sfumato.schema.schema import Schema
 
@@ -29,7 +29,7 @@ class Check:
     """One demand of the rules, asked of rows in codes of attributes."""
 
     clique: Clique
-    demand: Cells | Tied
+    demand: Cells | Tied | Wide
     attributes: Attributes
 
     def broken(self, codes: Codes) -> Mask:
@@ -40,7 +40,10 @@ class Check:
             columns[name] = source.codes[tuple(codes[one] for one in source.attributes)]
         if isinstance(self.demand, Cells):
             return ~self.demand.allowed[tuple(columns[name] for name in self.demand.names)]
-        return ~possible(self.demand.group, columns, {name: self.attributes.schema[name] for name in columns})
+        named = {name: self.attributes.schema[name] for name in columns}
+        if isinstance(self.demand, Wide):
+            return self.demand.broken(columns, named)
+        return ~possible(self.demand.group, columns, named)
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Ruled:
     def checks(self) -> tuple[Check, ...]:
         """All demands; a row that breaks none obeys every rule, in its codes."""
         rules, attributes = self.schema.compiled, self._attributes
-        demands: list[Cells | Tied] = [*merged(rules.cells)]
+        demands: list[Cells | Tied | Wide] = [*merged(rules.cells), *rules.wide]
         tabled = {id(one.rule) for one in rules.cells}
         for tied in rules.tied:
             # One relation alone is fully told by its cells; several together may leave less than each by itself.

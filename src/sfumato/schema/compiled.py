@@ -13,12 +13,13 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.schema.axes import axis_of, scale_of
+from sfumato.schema.axes import axis_of, first_values, scale_of
 from sfumato.schema.bins import first_tick
 from sfumato.schema.columns import Categorical, Column, Date, Datetime, Integer, Number, size_of
 from sfumato.schema.features import Together
 from sfumato.schema.periods import moment_of, seconds_of
 from sfumato.schema.relations import Group, Relation, grouped
+from sfumato.schema.rule_forms import Placed
 from sfumato.schema.rules import Rule
 
 MOST_CELLS = 1 << 22
@@ -52,22 +53,45 @@ class Tied:
 
 
 @dataclass(frozen=True, eq=False)
+class Wide:
+    """A rule over too many cells for a table: it is asked of rows."""
+
+    rule: Rule
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return self.rule.names
+
+    def broken(self, codes: Mapping[str, NDArray[np.integer]], named: Mapping[str, Column]) -> NDArray[np.bool_]:
+        """Which rows of codes break it; a bin stands for its least value, since conditions do not cut bins."""
+        rows = {}
+        for name in self.names:
+            missing = codes[name] == size_of(named[name])
+            rows[name] = Placed(named[name], first_values(named[name])[np.where(missing, 0, codes[name])], missing)
+        return self.rule.root.broken(rows)
+
+
+@dataclass(frozen=True, eq=False)
 class Compiled:
-    """All cells and all tied columns of some rules."""
+    """All cells, all tied columns, and all rules without a table of cells."""
 
     cells: tuple[Cells, ...] = ()
     tied: tuple[Tied, ...] = ()
+    wide: tuple[Wide, ...] = ()
 
 
 def compiled(rules: Sequence[Rule], columns: Sequence[Column]) -> Compiled:
     """The cells and the tied columns of rules; columns must have the edges of `with_cuts`."""
     named = {column.name: column for column in columns}
-    cells = [Cells(names, np.array(allowed), rule) for rule in rules for names, allowed in rule.root.cells(named)]
+    wide = [rule for rule in rules if not _ties(rule, named) and _cells(rule.names, named) > MOST_CELLS]
+    tabled = [rule for rule in rules if not any(rule is one for one in wide)]
+    cells = [Cells(names, np.array(allowed), rule) for rule in tabled for names, allowed in rule.root.cells(named)]
     tied = list(_tied(rules, named))
     for one in tied:
         for rule in one.rules:
             cells += _tied_cells(one, rule, named)
-    return Compiled(tuple(cells), tuple(tied))
+    return Compiled(tuple(cells), tuple(tied), tuple(map(Wide, wide)))
 
 
 def merged(cells: Sequence[Cells]) -> tuple[Cells, ...]:
@@ -137,6 +161,10 @@ def _tied(rules: Sequence[Rule], named: Mapping[str, Column]) -> Iterator[Tied]:
         yield Tied(Group(axes, relations), scale, held)
 
 
+def _cells(names: Sequence[str], named: Mapping[str, Column]) -> int:
+    return prod(size_of(named[name]) + named[name].nullable for name in names)
+
+
 def _ties(rule: Rule, named: Mapping[str, Column]) -> bool:
     return bool(rule.root.increments()) or any(True for _ in rule.root.relations(named, 1))
 
@@ -149,7 +177,7 @@ def _tied_cells(tied: Tied, rule: Rule, named: Mapping[str, Column]) -> Iterator
     relations += [((name,), ()) for name in rule.root.increments()]
     for names, held in relations:
         shape = tuple(size_of(named[name]) + named[name].nullable for name in names)
-        if prod(shape) > MOST_CELLS:
+        if _cells(names, named) > MOST_CELLS:
             continue
         codes = dict(zip(names, np.indices(shape).reshape(len(names), -1), strict=True))
         group = Group({name: tied.group.axes[name] for name in names}, held)

@@ -16,7 +16,7 @@ from sfumato.schema.rules import Rule
 Candidates = dict[str, NDArray[np.bool_]]
 """For each column, which codes are still possible."""
 
-MOST_STEPS = 20_000
+MOST_STEPS = 2_000
 """A search ends after this many steps and then says nothing: rows are looked at one by one in the end anyway."""
 
 
@@ -29,6 +29,7 @@ class Solver:
         self.cells = merged([*self.compiled.cells, *_derivations(columns)])
         ruled = {name for one in self.compiled.cells for name in one.names}
         ruled |= {name for one in self.compiled.tied for name in one.names}
+        ruled |= {name for one in self.compiled.wide for name in one.names}
         self.start: Candidates = {
             name: np.ones(size_of(self.named[name]) + self.named[name].nullable, dtype=np.bool_)
             for name in self.named
@@ -67,9 +68,11 @@ class Solver:
         if found is None:
             return None
         several = [name for name, codes in found.items() if codes.sum() > 1]
+        row = {name: int(np.flatnonzero(codes)[0]) for name, codes in found.items() if name not in several}
+        if not self._is_possible(row):
+            return None
         if not several:
-            row = {name: int(np.flatnonzero(codes)[0]) for name, codes in found.items()}
-            return row if self._is_possible(row) else None
+            return row
         name = min(several, key=lambda name: int(found[name].sum()))
         codes = np.flatnonzero(found[name])
         liked = wanted.get(name, np.zeros(len(found[name]), dtype=np.bool_))
@@ -82,8 +85,11 @@ class Solver:
         return None
 
     def _is_possible(self, row: Mapping[str, int]) -> bool:
+        """Whether a row, of which some codes may be open, breaks no tie and no rule whose codes are all there."""
         codes = {name: np.array([code]) for name, code in row.items()}
-        return all(possible(one.group, codes, self.named).all() for one in self.compiled.tied)
+        return all(
+            possible(one.group, codes, self.named).all() for one in self.compiled.tied if row.keys() >= set(one.names)
+        ) and not any(one.broken(codes, self.named).any() for one in self.compiled.wide if row.keys() >= set(one.names))
 
     def impossible(self) -> tuple[str, int] | None:
         """A declared value, as column and code, that no row can have; any column with code -1 if there is no row."""
@@ -94,7 +100,8 @@ class Solver:
         for name, codes in open_codes.items():
             if not (enough := left[name][: len(codes)]).all():
                 return name, int(np.argmin(enough))
-        if self.acyclic:  # then what each table leaves, all of them leave together
+        # Without circles, what each table leaves, all of them leave together. Rules without a table are not searched.
+        if self.acyclic or self.compiled.wide:
             return None
         try:
             if self.row(left) is None:

@@ -102,7 +102,8 @@ class MissingTogether(Form):
         return self.missing_together
 
     def problems(self, columns: Columns) -> Iterator[str]:
-        """All must be nullable."""
+        """All must be nullable, and different."""
+        yield from _repeated(self.names)
         yield from _not_nullable(self.names, columns)
 
     def cells(self, columns: Columns) -> Iterator[Cells]:
@@ -131,12 +132,11 @@ class ExactlyOne(Form):
         return self.exactly_one
 
     def problems(self, columns: Columns) -> Iterator[str]:
-        """All must be true or false, and there may not be too many to be looked at together."""
+        """All must be true or false, and different."""
+        yield from _repeated(self.names)
         for name in self.names:
             if not isinstance(columns[name], Boolean):
                 yield f"column {name!r} is {columns[name].type}; 'exactly_one' needs boolean columns"
-        if len(self.names) > 16:
-            yield f"'exactly_one' has {len(self.names)} columns; at most 16 can be, so declare one categorical column"
 
     def cells(self, columns: Columns) -> Iterator[Cells]:
         """One table over all columns."""
@@ -184,6 +184,11 @@ class Combinations(Form):
             (name, Allowed.model_validate(list(dict.fromkeys(values))))
             for name, values in zip(self.names, zip(*self.rows, strict=True), strict=True)
         ]
+
+    def problems(self, columns: Columns) -> Iterator[str]:
+        """Columns must be different."""
+        yield from _repeated(self.names)
+        yield from super().problems(columns)
 
     def cells(self, columns: Columns) -> Iterator[Cells]:
         """One table over all columns."""
@@ -242,7 +247,8 @@ class Determines(Form):
         )
 
     def problems(self, columns: Columns) -> Iterator[str]:
-        """Every value of the first column needs one of the second."""
+        """Every value of the first column needs one of the second, which is another column."""
+        yield from _repeated(self.names)
         first = columns[self.names[0]]
         if not isinstance(first, Categorical):
             yield f"column {first.name!r} is {first.type}; 'determines' starts from a categorical column"
@@ -286,6 +292,12 @@ def _along(names: Sequence[str], columns: Columns, name: str, condition: Allowed
     """The codes of one column that are meant, as an axis of a table over `names`."""
     mask = condition.codes(columns[name])
     return mask.reshape([len(mask) if one == name else 1 for one in names])
+
+
+def _repeated(names: Sequence[str]) -> Iterator[str]:
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            yield f"column {name!r} occurs twice in the rule; give different columns"
 
 
 def _not_nullable(names: Sequence[str], columns: Columns) -> Iterator[str]:

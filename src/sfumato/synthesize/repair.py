@@ -31,6 +31,9 @@ PASSES = 2
 """How often every attribute of a broken rule is drawn again by itself, before several are together."""
 
 
+ORDERS = 4
+"""Parts of the rows that have an order of attributes of their own: no attribute is always the first to change."""
+
 SPLITS = 40
 """How often a row of merged codes that breaks a rule is split again."""
 
@@ -209,17 +212,17 @@ class _Work:
     rng: np.random.Generator
 
     def attributes_alone(self) -> None:
-        """New values for single attributes of broken checks, in an order of its own for each row."""
+        """New values for single attributes of broken checks, in another order for each part of the rows."""
         names = sorted(self.ties.neighbours)
         deals = {name: _Deal.of(self.domain, self.pool, (name,), self.ties.around((name,))) for name in names}
         for _ in range(PASSES):
             left = _broken(self.rows, self.checks)
             if not left.any():
                 return
-            order = self.rng.permuted(np.tile(np.arange(len(names)), (len(left), 1)), axis=1)
-            for place in range(len(names)):
-                for number, name in enumerate(names):
-                    self._deal(deals[name], np.flatnonzero(left & (order[:, place] == number)))
+            group = self.rng.integers(0, ORDERS, len(left))
+            for number in range(ORDERS):
+                for name in self.rng.permutation(names).tolist():
+                    self._deal(deals[name], np.flatnonzero(left & (group == number)))
 
     def rules_together(self) -> None:
         """New values for all attributes of a broken check, given those that other checks tie to them."""
@@ -234,9 +237,11 @@ class _Work:
 
     def _deal(self, deal: _Deal, rows: Ints) -> None:
         """New values where a check about these attributes is broken and some good row has the rest."""
+        if not len(rows):
+            return
         touching = [check for check in self.checks if set(check.clique) & set(deal.names)]
         part = {name: self.rows[name][rows] for name in self.rows}
-        wrong = np.logical_or.reduce([check.broken(part) for check in touching]) if len(rows) else np.zeros(0, np.bool_)
+        wrong = np.logical_or.reduce([check.broken(part) for check in touching])
         rows = rows[wrong]
         donors = deal.draw(self.domain, {name: self.rows[name][rows] for name in deal.given}, len(rows), self.rng)
         found = donors >= 0
