@@ -79,6 +79,20 @@ def test_parquet_and_replaced_neighbours_are_consistent(tmp_path):
     assert not alone(folder)
 
 
+RULED = SCHEMA | {"rules": [{"if": {"age": {"max": 17}}, "then": {"smoker": [False]}}]}
+
+
+@pytest.mark.parametrize("method", ["privsyn", "pgm", "dpview"])
+def test_releases_with_rules_are_consistent_and_say_what_rules_did(tmp_path, method):
+    folder = released(tmp_path / "release", method, RULED)
+    assert verify(folder).is_consistent, verify(folder)
+    assert not alone(folder)
+    forger = Forger(folder, tmp_path)
+    for change in ({"declared": 2}, {"violations": 1}, {"share_of_rows_drawn_again": 2.0}, {"more": 1}):
+        forged = forger.changed("release.json", lambda one, change=change: one["rules"].update(change))
+        assert "description" in failed(verify(forged)), change
+
+
 # ---- every file
 
 
