@@ -141,7 +141,7 @@ def check_description(release: Release, folder: Path) -> Finding:
         share = rules.get("share_of_rows_drawn_again") if isinstance(rules, dict) else None
         # Which part of the rows was drawn again depends on the arithmetic of the run, as the rows do.
         wanted["rules"] = {"declared": len(release.schema.rules), "violations": 0, "share_of_rows_drawn_again": share}
-        if type(share) not in (int, float) or not 0 <= share <= 1:
+        if not isinstance(share, int | float) or not 0 <= share <= 1:
             problems.append("'rules' does not say which part of the rows was drawn again")
     problems += differences(wanted, record)
     problems += differences(release.schema.to_dict(), storage.read_json(folder / "schema.json"), "schema.json")
