@@ -87,3 +87,7 @@ class StudyEnded(ProtocolError):  # noqa: N818 -- the name says what happened
 
 class IntakeWarning(UserWarning):
     """The types of a table may have been guessed from its values, or are such that no value can be read."""
+
+
+class NoiseWarning(UserWarning):
+    """Noise will drown what was asked for. It is said before anything is spent, from public facts alone."""

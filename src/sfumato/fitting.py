@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
+from warnings import warn
 
+from sfumato.errors import NoiseWarning
 from sfumato.job import Job, recipe_of
+from sfumato.outlook import outlook
 from sfumato.pipeline import Progress, Recipe, run
 from sfumato.privacy.budget import Share, budget_of
 from sfumato.privacy.entropy import SystemEntropy
@@ -34,6 +37,9 @@ def fit(
 ) -> Release:
     """Spend a privacy budget on a table and return a release, which holds no private rows.
 
+    Where the schema has a guess of the rows and noise will drown columns, a `NoiseWarning` says so before anything is
+    spent.
+
     Args:
         data: a pandas, polars or pyarrow table; the path of a file or folder: CSV, Parquet, Excel and others
             (docs/schema.md, Reading real files); or a table in a database, by its name (docs/engines.md) or as an Ibis
@@ -48,8 +54,10 @@ def fit(
             memory for small tables and the spool for large ones.
         progress: called with the name of each stage as it starts.
     """
-    recipe = recipe_of(method, views, synthesizer)
-    return run_job(Job(Schema.of(schema), recipe, budget_of(epsilon, delta)), data, progress, engine)
+    job = Job(Schema.of(schema), recipe_of(method, views, synthesizer), budget_of(epsilon, delta))
+    for words in outlook(job).warnings:
+        warn(words, NoiseWarning, stacklevel=2)
+    return run_job(job, data, progress, engine)
 
 
 def run_job(job: Job, data: Any, progress: Progress = lambda stage: None, engine: str = "auto") -> Release:

@@ -29,6 +29,8 @@ def test_a_plan_says_what_its_figures_rest_on(schema):
     text = " ".join(result.stdout.split())
     for words in ("(proven)", "(rehearsed)", "Track record", "Nothing was spent", "smallest group", "2,000 rows"):
         assert words in text
+    assert "2 (planned)" in text  # usual budgets side by side: attack rate as proven, noise as expected
+    assert "88.1" in text
     assert list(schema.parent.iterdir()) == [schema]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from pathlib import Path
 from typing import Annotated
 
@@ -86,6 +87,15 @@ def _print(plan: Plan) -> None:
         f"This machine (rehearsed): {low:.1f} to {high:.1f} CPU seconds, {plan.memory / 1e6:,.0f} MB beside the "
         f"program, {plan.cells[0]:,.0f} to {plan.cells[1]:,.0f} noisy cells"
     )
+    choices = Table("epsilon", title="Attack rate (proven) and noise (expected, without a rehearsal) by epsilon")
+    for head in ("attack rate, at most", "wrong values in a column", "in a pair of columns"):
+        choices.add_column(head, justify="right")
+    for choice in plan.choices:
+        pair = "" if choice.two_way is None else percent(choice.two_way)
+        planned = " (planned)" if choice.epsilon == plan.epsilon else ""
+        rate = f"{ceil(1000 * choice.attack_rate) / 10:.1f} %"  # a bound is rounded up
+        choices.add_row(f"{choice.epsilon:g}{planned}", rate, percent(choice.one_way), pair)
+    out.print(choices)
     columns = Table("column", title="Noise of single columns: ± rows in 95 of 100 cases")
     for head in ("values", "noise, ± rows", "smallest group", "error"):
         columns.add_column(head, justify="right")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from math import exp
 from pathlib import Path
 from time import perf_counter
@@ -15,6 +16,7 @@ from sfumato.errors import BudgetError, DataError, ReleaseError, SchemaError
 from sfumato.files import check_new
 from sfumato.fitting import run_job
 from sfumato.job import Job, recipe_of
+from sfumato.outlook import outlook
 from sfumato.parties.identity import Signer
 from sfumato.privacy.budget import Budget, budget_of
 from sfumato.recipes import DEFAULT
@@ -76,6 +78,7 @@ def synthesize(
     recipe, budget = recipe_of(method, views, synthesizer), budget_of(epsilon, delta)
     public = with_reason(Schema.load(schema), budget, yes)
     job = Job(accepting(public, accept_observed, accepted_by, reason), recipe, budget)
+    foreseen = foretell(job, asks=yes is None and not as_json)
     with payment_for(job, book, population, proposal, out_folder.name) as payment, stages(STAGES) as show:
 
         def progress(stage: str) -> None:
@@ -92,7 +95,7 @@ def synthesize(
         if payment is not None:
             payment.finish(manifest_hash(out_folder))
         show("done")
-    report = summary(release, out_folder, rows, perf_counter() - started)
+    report = summary(release, out_folder, rows, perf_counter() - started) | {"foreseen": list(foreseen)}
     if as_json:
         print_json(report)
         return
@@ -138,6 +141,20 @@ def with_reason(schema: Schema, budget: Budget, reason: str | None) -> Schema:
         return schema
     notes = f"{schema.notes}; " if schema.notes else ""
     return schema.model_copy(update={"notes": f"{notes}unusual budget ({'; '.join(found)}): {reason}"})
+
+
+def foretell(job: Job, asks: bool) -> tuple[str, ...]:
+    """Say what noise will do before anything is spent; if it drowns columns, a person at a terminal is asked first."""
+    expected = outlook(job)
+    for words in expected.words:
+        if expected.warnings:
+            err.print(f"warning: {words}.", soft_wrap=True)
+        elif not out.quiet:
+            err.print(f"note: {words}.", soft_wrap=True)
+    asks = asks and bool(expected.warnings) and sys.stdin.isatty() and err.is_terminal
+    if asks and not typer.confirm("Spend the budget all the same?", err=True):
+        raise BudgetError("you said no; nothing was spent, and sfumato plan shows what other budgets would buy")
+    return expected.warnings
 
 
 def accepting(schema: Schema, columns: list[str] | None, by: str | None, reason: str | None) -> Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +14,7 @@ from sfumato.job import Job, foreseen, recipe_of
 from sfumato.learn.measure import Tables
 from sfumato.learn.once import Once
 from sfumato.learn.select.given_views import GivenView, GivenViews
+from sfumato.outlook import outlook
 from sfumato.pipeline import Recipe
 from sfumato.planning.forecast import (
     ColumnForecast,
@@ -39,6 +40,9 @@ Progress = Callable[[str], None]
 CURVE = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 """The epsilons of the picture, beside the planned one."""
 
+USUAL = tuple(Fraction(one) for one in ("0.1", "0.2", "0.5", "1", "2", "5", "10"))
+"""The epsilons of the table."""
+
 EXTREMES = (POPULATIONS[0], POPULATIONS[3])
 """The populations that are rehearsed where it has to be quick."""
 
@@ -51,6 +55,23 @@ class Point:
     one_way: Range
     pairs: Range
     attack_rate: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One budget of the table: attack rate as proven, errors as noise alone makes them, in no rehearsal.
+
+    Args:
+        epsilon: the budget.
+        attack_rate: how often, at most, an attacker can tell whether a row is in the table.
+        one_way: the mean share of rows that noise puts into wrong values of a column (`outlook`).
+        two_way: that of the middle pair of columns; None for a single column.
+    """
+
+    epsilon: float
+    attack_rate: float
+    one_way: float
+    two_way: float | None
 
 
 @dataclass(frozen=True)
@@ -79,6 +100,7 @@ class Plan:
         wish: what `want` asked for, and the epsilon that it takes.
         lost: columns that the budget cannot support.
         ways_out: what can be done about it.
+        choices: usual budgets side by side, the planned one among them.
         curve: budgets around the planned one, for a picture; empty unless asked for.
     """
 
@@ -103,6 +125,7 @@ class Plan:
     wish: Granted | None
     lost: tuple[str, ...]
     ways_out: tuple[str, ...]
+    choices: tuple[Choice, ...] = ()
     curve: tuple[Point, ...] = ()
 
     @property
@@ -116,7 +139,7 @@ class Plan:
 
 
 def plan(
-    schema: Schema | str | Path,
+    schema: Schema | Mapping[str, Any] | str | Path,
     *,
     rows_guess: int | None = None,
     epsilon: float | str | None = None,
@@ -130,7 +153,7 @@ def plan(
     """Say what a budget will buy, without a private row and without spending anything.
 
     Args:
-        schema: the public schema, or the path of its file.
+        schema: the public schema, its keys, or the path of its file.
         rows_guess: a public guess of the number of rows; by default that of the schema.
         epsilon: the budget; may be left out if `want` is given.
         delta: the probability with which epsilon may fail; leave it out for pure differential privacy.
@@ -140,7 +163,7 @@ def plan(
         curve: whether to rehearse other budgets too, for a picture.
         progress: called with a few words as each rehearsal starts.
     """
-    schema = schema if isinstance(schema, Schema) else Schema.load(schema)
+    schema = Schema.of(schema)
     rows = _rows(schema, rows_guess)
     if epsilon is None and want is None:
         raise BudgetError("neither epsilon nor want was given; say how much may be spent, or how exact a table must be")
@@ -179,6 +202,7 @@ def plan(
         wish=granted,
         lost=lost,
         ways_out=ways_out(job, rows, columns, lost, POPULATIONS) if lost else (),
+        choices=tuple(_choices(job, rows)),
         curve=points,
     )
 
@@ -197,15 +221,28 @@ def _attack_rate(budget: Budget) -> float:
     return (1 + membership_advantage(numbers["epsilon"], numbers["delta"])) / 2
 
 
+def _choices(job: Job, rows: int) -> Iterator[Choice]:
+    """Usual budgets and that of the job, in order."""
+    if not isinstance(job.budget, PureDP | ApproxDP):
+        return
+    for epsilon in sorted({*USUAL, job.budget.epsilon}):
+        changed = replace(job, budget=_of_epsilon(job.budget, epsilon))
+        noise = outlook(changed, rows)
+        numbers = changed.opened.guarantee
+        yield Choice(numbers["epsilon"], _attack_rate(changed.opened), noise.one_way(rows), noise.two_way(rows))
+
+
+def _of_epsilon(budget: PureDP | ApproxDP, epsilon: Fraction) -> PureDP | ApproxDP:
+    return PureDP(epsilon) if isinstance(budget, PureDP) else ApproxDP(epsilon, budget.delta)
+
+
 def _curve(job: Job, rows: int, made: Sequence[Rehearsal], progress: Progress) -> Iterator[Point]:
     """Budgets around that of the job, in order."""
     for factor in CURVE:
         budget = job.budget
         if not isinstance(budget, PureDP | ApproxDP) or not SMALLEST <= budget.epsilon * factor <= LARGEST:
             continue
-        epsilon = budget.epsilon * factor
-        budget = PureDP(epsilon) if isinstance(budget, PureDP) else ApproxDP(epsilon, budget.delta)
-        changed = replace(job, budget=budget)
+        changed = replace(job, budget=_of_epsilon(budget, budget.epsilon * factor))
         numbers = changed.opened.guarantee
         runs = made if factor == 1 else list(rehearse(changed, rows, EXTREMES, measure_memory=False))
         progress(f"rehearsed: epsilon {numbers['epsilon']:g}")

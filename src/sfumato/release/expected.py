@@ -9,6 +9,7 @@ from math import sqrt
 from sfumato.data.marginal import Measurement
 from sfumato.privacy.events import Noisy
 from sfumato.privacy.ledger import Statement
+from sfumato.text import one_line
 
 DROWNED_COLUMN = 0.2
 """A column in which noise alone is expected to put more of the rows into wrong values has drowned."""
@@ -89,12 +90,9 @@ def noise_warnings(measurements: Sequence[Measurement], ledger: Statement, rows:
     )
     if drowned:
         worst = columns[drowned[0]]
-        named = ", ".join(drowned[:NAMED]) + (" …" if len(drowned) > NAMED else "")
         found.append(
-            f"noise drowns {len(drowned)} of {len(columns)} columns ({named}): it alone is expected to put up to "
-            f"{min(worst, 1.0):.0%} of the rows into wrong values. Give fewer or coarser values (bins, 'other', "
-            "'compress'), leave columns out with 'ignore', lower 'unit.rows', or give a larger budget: "
-            f"{max(2, round(worst / DROWNED_COLUMN + 0.5))} times as much would bring this below {DROWNED_COLUMN:.0%}"
+            f"noise drowns {len(drowned)} of {len(columns)} columns ({named(drowned)}): it alone is expected to put up "
+            f"to {min(worst, 1.0):.0%} of the rows into wrong values. {remedies(worst)}"
         )
     crossed = [one for one in expected_noise(measurements, ledger, rows) if len(one.columns) > 1]
     lost = [one for one in crossed if one.share_of_rows > DROWNED_TABLE]
@@ -104,3 +102,17 @@ def noise_warnings(measurements: Sequence[Measurement], ledger: Statement, rows:
             "says about how columns go together there"
         )
     return tuple(found)
+
+
+def named(columns: Sequence[str]) -> str:
+    """The names of a few columns."""
+    return ", ".join(one_line(name, 40) for name in columns[:NAMED]) + (" …" if len(columns) > NAMED else "")
+
+
+def remedies(worst: float) -> str:
+    """What to do about noise that puts this share of the rows into wrong values."""
+    return (
+        "Give fewer or coarser values (bins, 'other', 'compress'), leave columns out with 'ignore', lower 'unit.rows', "
+        f"or give a larger budget: {max(2, round(worst / DROWNED_COLUMN + 0.5))} times as much would bring this below "
+        f"{DROWNED_COLUMN:.0%}"
+    )

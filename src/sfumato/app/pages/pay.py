@@ -17,6 +17,7 @@ from sfumato.errors import DataError, FileError, SchemaError
 from sfumato.files import check_new
 from sfumato.fitting import open_ledger
 from sfumato.job import Job, recipe_of
+from sfumato.outlook import outlook
 from sfumato.privacy.budget import budget_of
 from sfumato.recipes import DEFAULT, RECIPES
 
@@ -86,6 +87,8 @@ async def confirm(request: Request) -> Response:
         method=method,
         sentence=open_ledger(job).statement().sentence(),
         observed=[(", ".join(one.columns), one.by, one.reason) for one in job.schema.accept_observed],
+        noise=(expected := outlook(job)).words,
+        drowned=bool(expected.warnings),
         populations=populations_of(work),
         command=command(*words, "--method", method, "--out", "NAME"),
     )
