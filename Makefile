@@ -25,9 +25,11 @@ test-browser: .venv/tools
 	command -v chromium chromium-browser google-chrome > /dev/null || (apt-get update -qq && apt-get install -y -qq chromium > /dev/null)
 	SFUMATO_BROWSER=1 $(BIN)/python -m pytest tests/browser
 
-# Every engine held to its duties: databases, a PostgreSQL server and a local Spark, started by the tests. Wants the
-# programs of PostgreSQL and a Java from the system (on Debian: apt-get install postgresql default-jre-headless).
+# Every engine held to its duties: databases, a PostgreSQL server and a local Spark, started by the tests. The server and
+# a Java are installed from the system's packages where there are none.
 test-engines: .venv/engines
+	command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || (apt-get update -qq && apt-get install -y -qq postgresql > /dev/null)
+	command -v java > /dev/null || (apt-get update -qq && apt-get install -y -qq default-jre-headless > /dev/null)
 	SFUMATO_TEST_ENGINES=all $(BIN)/python -m pytest tests/engines
 
 # The site, into site/.

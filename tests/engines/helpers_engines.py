@@ -102,7 +102,7 @@ class Places:
 
     def _put_spark(self, table, name):
         return (
-            self.spark().createDataFrame(table.to_pandas(integer_object_nulls=True), self._types(table)).repartition(3)
+            self.spark().createDataFrame(table.to_pandas(integer_object_nulls=True), self._types(table)).repartition(2)
         )
 
     def _types(self, table):
@@ -137,13 +137,18 @@ class Places:
             from pyspark.sql import SparkSession
 
             os.environ["PYSPARK_PYTHON"] = sys.executable
+            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # every worker would compile the package anew
             settings = {
                 "spark.ui.enabled": "false",
                 "spark.driver.memory": "1g",
                 "spark.driver.host": "127.0.0.1",
                 "spark.driver.bindAddress": "127.0.0.1",
-                "spark.sql.shuffle.partitions": "3",
-                "spark.default.parallelism": "3",
+                "spark.sql.shuffle.partitions": "2",
+                "spark.default.parallelism": "2",
+                # Small tables: what compiles code for large ones costs more than it saves.
+                "spark.sql.codegen.wholeStage": "false",
+                "spark.sql.adaptive.enabled": "false",
+                "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
                 "spark.local.dir": str(self.folder / "spark"),
                 "spark.sql.warehouse.dir": str(self.folder / "warehouse"),
                 "spark.log.level": "OFF",

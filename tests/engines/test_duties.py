@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from helpers_engines import NAMES, Places, opened
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import sfumato
@@ -100,10 +100,11 @@ def test_1_counts_are_those_of_the_rows_themselves_cell_by_cell(name, places, ro
 
 
 @pytest.mark.skipif("spark" not in NAMES, reason="make test-engines runs Spark")
-@settings(max_examples=4, **FEW)
-@given(rows=ROWS, seed=SEEDS, block=BLOCKS, data=st.data())
-def test_1_counts_of_spark(places, rows, seed, block, data):
-    check_counts("spark", places, rows, seed, block, data)
+@settings(max_examples=2, phases=[Phase.generate], **FEW)
+@given(rows=st.sampled_from([0, 50]), seed=SEEDS, data=st.data())
+def test_1_counts_of_spark(places, rows, seed, data):
+    """Few examples: each is several jobs of a cluster. Its partitions run the kernel that the others try well."""
+    check_counts("spark", places, rows, seed, 1000, data)
 
 
 def check_counts(name, places, rows, seed, block, data):
@@ -135,6 +136,8 @@ def test_2_answers_have_every_cell_of_the_public_domain(name, places):
 
 @pytest.mark.parametrize("place", [0, 500, 999], ids=["first", "middle", "last"])
 def test_3_and_6_a_bad_value_is_refused_before_the_first_charge_in_the_same_words(name, places, place, monkeypatch):
+    if name == "spark" and place != 500:
+        pytest.skip("one place will do: the rows of Spark have no order")
     monkeypatch.setattr(reading, "ROWS_AT_ONCE", 100)
     rows = table(1000)
     cities = rows["city"].to_pylist()
@@ -237,6 +240,8 @@ def test_8_an_engine_has_no_pickle_and_does_not_print_rows(name, places):
 )
 @pytest.mark.parametrize("most", [1, 3])
 def test_persons_keep_at_most_their_rows(name, places, keep, most, monkeypatch):
+    if name == "spark" and (most == 1) != (keep.get("keep") == "first"):
+        pytest.skip("the first row of each person, and three by chance or the latest, will do for Spark")
     monkeypatch.setattr(reading, "ROWS_AT_ONCE", 50)
     monkeypatch.setattr(person_buckets, "BUCKETS", 5)
     rng = np.random.default_rng(0)
