@@ -138,7 +138,7 @@ CHAIN = Selection((("a", "b"), ("c",)), Chain((("a",), ("c",)), (None,), (None,)
 
 @pytest.mark.parametrize(
     "selection",
-    [Selection(()), Selection((("a",), ()), weights=(1.0, 2.5)), NETWORK, CHAIN,
+    [Selection(()), Selection((("a",), ()), weights=(1.0, 2.5), too_large=7), NETWORK, CHAIN,
      Selection((*NETWORK.cliques, *CHAIN.cliques), Apart((("sex", "age"), ("a", "b", "c")), (NETWORK, CHAIN)))],
     ids=["none", "weights", "network", "chain", "apart"],
 )  # fmt: skip

@@ -188,6 +188,7 @@ def summary(release: Release, folder: Path, rows: int | None, seconds: float) ->
         "guarantee": release.ledger.sentence(),
         **release.ledger.guarantee,
         "noisy_tables": len(release.model.measurements),
+        "pairs_too_large": release.model.selection.too_large,
         "events": len(release.ledger.entries),
         "observed_domains_accepted": list(release.schema.observed),
         "warnings": list(release.warnings),

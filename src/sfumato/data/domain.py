@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from math import prod
 
 from sfumato.errors import ModelTooLarge, SchemaError
@@ -92,6 +93,20 @@ class Domain:
                 f"the table over {columns} has {self.cells(clique):,} cells; at most {limit:,} are allowed; "
                 "declare fewer bins or categories for these columns"
             )
+
+    def pairs_above(self, limit: float, coarsest: Mapping[str, int] | None = None) -> int:
+        """How many pairs of columns have more cells than `limit`; `coarsest` has the codes of columns with levels.
+
+        A pair counts as small if one of the two, in its coarsest form, fits to the other as it is.
+
+        >>> Domain({"a": 2, "b": 30, "c": 40}).pairs_above(100)
+        1
+        """
+        sizes = [(size, (coarsest or {}).get(name, size)) for name, size in self.items()]
+        return sum(
+            min(one * other_least, one_least * other) > limit
+            for (one, one_least), (other, other_least) in combinations(sizes, 2)
+        )
 
 
 def components(groups: Iterable[Iterable[str]]) -> list[set[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -35,6 +35,14 @@ class Chain:
     def to_dict(self) -> dict[str, Any]:
         """This chain as JSON."""
         return {"kind": "chain", "base": self.base, "cross": self.cross, "upper": self.upper}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Chain:
+        """Read a chain back from JSON."""
+        cross, upper = (
+            tuple(None if names is None else _clique(names) for names in record[kind]) for kind in ("cross", "upper")
+        )
+        return cls(_all_cliques(record["base"]), cross, upper)
 
 
 @dataclass(frozen=True)
@@ -146,12 +154,13 @@ class Selection:
     """The cliques to measure, and a structure over them for the stages that need one.
 
     `weights`, if there are any, are the parts of the budget that the cliques get, in any unit; without them the measure
-    stage shares by its own rule.
+    stage shares by its own rule. `too_large` is the number of pairs of columns that had too many cells to be looked at.
     """
 
     cliques: tuple[Clique, ...]
     structure: Chain | Network | Layers | Apart | None = None
     weights: tuple[float, ...] = ()
+    too_large: int = 0
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -170,36 +179,46 @@ class Selection:
     def to_dict(self) -> dict[str, Any]:
         """This selection as JSON."""
         structure = self.structure.to_dict() if self.structure else None
-        return {"cliques": self.cliques, "structure": structure, "weights": self.weights}
+        return {
+            "cliques": self.cliques,
+            "structure": structure,
+            "weights": self.weights,
+            "too_large": self.too_large,
+        }
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Selection:
         """Read a selection back from JSON."""
         cliques = _all_cliques(record["cliques"])
         weights = tuple(map(float, record.get("weights", ())))
-        structure = record["structure"]
-        if structure is None:
-            return cls(cliques, None, weights)
-        if structure["kind"] == "network":
-            return cls(cliques, Network.from_dict(structure), weights)
-        if structure["kind"] == "layers":
-            return cls(cliques, Layers.from_dict(structure), weights)
-        if structure["kind"] == "apart":
-            return cls(cliques, Apart.from_dict(structure), weights)
-        if structure["kind"] != "chain":
-            raise SchemaError(
-                f"a structure of kind {structure['kind']!r} is unknown; it is chain, network, layers or apart"
-            )
-        cross, upper = (
-            tuple(None if names is None else _clique(names) for names in structure[kind]) for kind in ("cross", "upper")
-        )
-        return cls(cliques, Chain(_all_cliques(structure["base"]), cross, upper), weights)
+        return cls(cliques, _structure(record["structure"]), weights, _count(record.get("too_large", 0)))
+
+
+def _structure(record: Any) -> Chain | Network | Layers | Apart | None:
+    """Read a structure back from JSON."""
+    if record is None:
+        return None
+    kinds: dict[str, Callable[[Any], Chain | Network | Layers | Apart]] = {
+        "chain": Chain.from_dict,
+        "network": Network.from_dict,
+        "layers": Layers.from_dict,
+        "apart": Apart.from_dict,
+    }
+    if record["kind"] not in kinds:
+        raise SchemaError(f"a structure of kind {record['kind']!r} is unknown; it is chain, network, layers or apart")
+    return kinds[record["kind"]](record)
 
 
 def _require_all(domain: Domain, names: Iterable[str], owner: str, levels: Iterable[Level] = ()) -> None:
     """Every column of a domain, and nothing else."""
     if {*names, *(level.name for level in levels)} != set(domain):
         raise SchemaError(f"{owner} has other columns than {domain!r}")
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise TypeError
+    return value
 
 
 def _is_weight(value: float) -> bool:

@@ -75,6 +75,7 @@ class Once:
             tuple(clique for one in selections for clique in one.cliques),
             Apart(groups, selections),
             tuple(weight for one in selections for weight in one.weights),
+            sum(one.too_large for one in selections),
         )
         return Learned(whole, tuple(table for part in parts for table in part.tables))
 

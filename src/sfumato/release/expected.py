@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from sfumato.data.domain import Domain
 from sfumato.data.marginal import Measurement
+from sfumato.data.selection import Selection
 from sfumato.privacy.events import Noisy
 from sfumato.privacy.ledger import Statement
 from sfumato.text import one_line
@@ -115,4 +117,15 @@ def remedies(worst: float) -> str:
         "Give fewer or coarser values (bins, 'other', 'compress'), leave columns out with 'ignore', lower 'unit.rows', "
         f"or give a larger budget: {max(2, round(worst / DROWNED_COLUMN + 0.5))} times as much would bring this below "
         f"{DROWNED_COLUMN:.0%}"
+    )
+
+
+def size_warnings(selection: Selection, domain: Domain) -> tuple[str, ...]:
+    """That some pairs of columns have too many cells for the method: what ties them is in no table."""
+    if not selection.too_large:
+        return ()
+    pairs = len(domain) * (len(domain) - 1) // 2
+    return (
+        f"{selection.too_large:,} of {pairs:,} pairs of columns have too many cells for this method and were not "
+        "looked at; declare fewer bins or categories, or levels, for the largest columns",
     )

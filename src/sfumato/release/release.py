@@ -22,7 +22,7 @@ from sfumato.privacy.rows_per_person import RowsPerPerson
 from sfumato.recipes import PARTS
 from sfumato.release import answers, format1, storage
 from sfumato.release.drawing import BLOCK, Drawing, rechunked
-from sfumato.release.expected import noise_warnings
+from sfumato.release.expected import noise_warnings, size_warnings
 from sfumato.release.intervals import CONFIDENCE, noisy_tables
 from sfumato.release.manifest import write_manifest
 from sfumato.release.metadata import metadata
@@ -70,8 +70,9 @@ class Release:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before using it: which tables drowned in noise, from the noise and the noisy counts alone."""
-        return noise_warnings(self.model.measurements, self.ledger, self.rows)
+        """What to know before using it: tables that drowned in noise, and pairs of columns that nobody looked at."""
+        found = noise_warnings(self.model.measurements, self.ledger, self.rows)
+        return (*found, *size_warnings(self.model.selection, self.model.recoding.domain))
 
     def sample(self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None) -> Any:
         """Draw a synthetic table: free, repeatable with a seed, of the kind that was given to `fit`.

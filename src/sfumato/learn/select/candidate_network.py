@@ -8,7 +8,7 @@ The degree, or the limit on cells, is chosen as DP-SUBN does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 
@@ -59,7 +59,8 @@ class CandidateNetwork:
         tables = ask(holder, self.candidates(domain, cells), choosing)
         noisy = NoisyTables(domain, tables)
         gain = Gain(self.score, self.price * scale(len(domain)) / 2 if self.score == "R" else 0.0)
-        return Learned(network_selection(holder.domain, greedy_network(noisy, gain)), (total, *tables))
+        chosen = network_selection(holder.domain, greedy_network(noisy, gain))
+        return Learned(replace(chosen, too_large=domain.pairs_above(cells)), (total, *tables))
 
     def candidates(self, domain: Domain, cells: float) -> tuple[Clique, ...]:
         """All sets of columns that are as large as `cells` cells allow, and at most `most_tables` of them."""

@@ -64,7 +64,7 @@ class Covering:
             f"choose {len(views)} views that hold every {what} of columns with at most {self.most_cells:,} cells",
             "sizes of columns and the budget are public",
         )
-        return Learned(Selection(views))
+        return Learned(Selection(views, too_large=domain.pairs_above(self.most_cells)))
 
     def views(self, domain: Domain, strength: int) -> tuple[Clique, ...]:
         """Views of a domain that hold every set of `strength` columns within `most_cells`; none lies inside another."""

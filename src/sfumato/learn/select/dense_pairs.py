@@ -34,11 +34,12 @@ class DensePairs:
         domain = holder.domain
         pairs = [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= self.pair_cells]
         if not pairs:
-            return Learned(Selection(()))
+            return Learned(Selection((), too_large=domain.pairs_above(self.pair_cells)))
         found = holder.dependence(pairs, share)
         cells = np.array([domain.cells(pair) for pair in pairs], dtype=np.float64)
         chosen = [pairs[index] for index in choose_pairs(found.scores, cells, holder.variance(ahead))]
-        return Learned(Selection(combine(domain, chosen, self.clique_cells)), found.tables)
+        cliques = combine(domain, chosen, self.clique_cells)
+        return Learned(Selection(cliques, too_large=domain.pairs_above(self.pair_cells)), found.tables)
 
 
 def choose_pairs(

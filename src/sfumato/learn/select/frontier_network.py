@@ -8,7 +8,7 @@ chosen again within the frontier. Each question is a set of tables, so a federat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -87,7 +87,8 @@ class FrontierNetwork:
             tables += ask(holder, largest(domain, frontier), part)
             noisy = NoisyTables(domain, tables)
             parents = {column: best_parents(noisy, gain, column, frontier[column], cells) for column in frontier}
-        return Learned(network_selection(holder.domain, parents), tables)
+        chosen = network_selection(holder.domain, parents)
+        return Learned(replace(chosen, too_large=domain.pairs_above(cells)), tables)
 
 
 def ask(

@@ -8,7 +8,7 @@ share. Everything else that limits the search is public. The choice:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, sqrt
 
@@ -88,7 +88,9 @@ class GreedyNetwork:
         each = choosing.part(Fraction(1, len(names) - 1))
         while growth.open:
             growth.add(_pick(asking, growth.candidates(), score, each, price))
-        return Learned(_selection(base, asking.domain, known.levels, growth.families), (total,))
+        coarsest = {name: min(size for _, size in some) for name, some in options.items()}
+        chosen = _selection(base, asking.domain, known.levels, growth.families)
+        return Learned(replace(chosen, too_large=base.pairs_above(limit, coarsest)), (total,))
 
 
 def laplace_scale(holder: Holder, part: Share) -> float:

@@ -97,7 +97,8 @@ class NonOverlapping:
         """The views; the share is not touched."""
         views = self.views(holder.domain)
         holder.note(f"choose {len(views)} views that hold every pair of columns once", "sizes of columns are public")
-        return Learned(Selection(views, weights=self.weights(holder.domain, views, ahead.currency)))
+        weights = self.weights(holder.domain, views, ahead.currency)
+        return Learned(Selection(views, weights=weights, too_large=holder.domain.pairs_above(self.most_cells)))
 
     def weights(self, domain: Domain, views: Sequence[Clique], currency: Currency) -> tuple[float, ...]:
         """The parts that views get of a budget in epsilon or rho."""

@@ -99,7 +99,7 @@ class RandomViews:
             f"choose {plan.count} random views of at most {plan.limit} cells, and {alone} for the columns left over",
             "sizes of columns and the budget are public",
         )
-        return Learned(Selection(plan.views))
+        return Learned(Selection(plan.views, too_large=holder.domain.pairs_above(plan.limit)))
 
     def tables(self, domain: Domain, ahead: Share, neighbours: Neighbours) -> int:
         """How many views there would be; known before a ledger is opened."""

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.domain import Clique, Domain, components
-from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Selection
 from sfumato.learn import Known, Learned
 from sfumato.learn.select.dense_pairs import choose_pairs
@@ -38,8 +37,7 @@ class SpanningTree:
 
     def __call__(self, holder: Holder, known: Known, share: Share, ahead: Share) -> Learned:
         """Pairs without a cycle; where no pair is worth its noise, the tree falls apart."""
-        chosen, tables = _noisy_choice(holder, share, ahead, self.pair_cells, is_forest)
-        return Learned(Selection(tuple(chosen)), tables)
+        return _noisy_choice(holder, share, ahead, self.pair_cells, is_forest)
 
 
 @dataclass(frozen=True)
@@ -59,8 +57,7 @@ class TreeLimitedPairs:
         def fits(pairs: Sequence[Clique]) -> bool:
             return junction_tree(domain, pairs).cells <= self.limit
 
-        chosen, tables = _noisy_choice(holder, share, ahead, self.limit, fits)
-        return Learned(Selection(tuple(chosen)), tables)
+        return _noisy_choice(holder, share, ahead, self.limit, fits)
 
 
 def is_forest(pairs: Sequence[Clique]) -> bool:
@@ -78,13 +75,13 @@ def choose_fitting(
     return [pairs[index] for index in chosen]
 
 
-def _noisy_choice(
-    holder: Holder, share: Share, ahead: Share, most: int, fits: Fits
-) -> tuple[list[Clique], tuple[Measurement, ...]]:
+def _noisy_choice(holder: Holder, share: Share, ahead: Share, most: int, fits: Fits) -> Learned:
     """Ask for the dependence of all pairs of at most this many cells, with noise, and choose."""
     domain = holder.domain
     pairs = [pair for pair in combinations(domain.names, 2) if domain.cells(pair) <= most]
+    too_large = domain.pairs_above(most)
     if not pairs:
-        return [], ()
+        return Learned(Selection((), too_large=too_large))
     found = holder.dependence(pairs, share)
-    return choose_fitting(domain, pairs, found.scores, holder.variance(ahead), fits), found.tables
+    chosen = choose_fitting(domain, pairs, found.scores, holder.variance(ahead), fits)
+    return Learned(Selection(tuple(chosen), too_large=too_large), found.tables)
