@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from sfumato.audit.rows import equal_rows, made_up
 from sfumato.engines import Engine
@@ -113,6 +112,8 @@ def _best_threshold(without: NDArray[np.float64], with_: NDArray[np.float64], de
 
 def epsilon_bound(hits: int, alarms: int, tries: int, delta: float, confidence: float) -> float:
     """The largest epsilon that true and false positives rule out, in both directions; both rates bounded at once."""
+    from scipy.stats import beta  # on demand: it takes as long to load as a small run
+
     miss = (1 - confidence) / 2
     least_hits = 0.0 if hits == 0 else float(beta.ppf(miss, hits, tries - hits + 1))
     most_alarms = 1.0 if alarms == tries else float(beta.ppf(1 - miss, alarms + 1, tries - alarms))

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
-from scipy.stats import skellam
 
 from sfumato.data.domain import Domain
 from sfumato.engines.memory import Memory
@@ -80,6 +78,9 @@ def law_distance(numbers: Draws, noise: Noise) -> float:
 
 def cumulative(values: Draws, noise: Noise) -> NDArray[np.float64]:
     """P(X ≤ x) of integer noise."""
+    from scipy.special import ndtr  # on demand: it takes as long to load as a small run
+    from scipy.stats import skellam
+
     if isinstance(noise, Gaussian):
         return np.asarray(ndtr((values + 0.5) / float(noise.sigma)), dtype=np.float64)
     if isinstance(noise, Laplace):

@@ -12,7 +12,6 @@ from sfumato.cli.console import explained
 from sfumato.errors import MethodError
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
-ANY_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 @explained

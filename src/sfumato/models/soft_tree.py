@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-from scipy.special import wrightomega
 
 from sfumato.data.domain import Clique, Domain
 from sfumato.models.graphical import walk
@@ -92,6 +91,8 @@ def _meet(work: Messages, place: int, targets: Sequence[_Target], rows: float) -
 
 def _compromise(wanted: Array, without: Array, variance: float) -> Array:
     """For each cell, the x that minimises (x - wanted)² / 2 variance + SLACK (x log(x / without) - x)."""
+    from scipy.special import wrightomega  # on demand: it takes as long to load as a small run
+
     scale = variance * SLACK
     return np.asarray(
         scale * wrightomega(np.log(np.maximum(without, 1e-30)) + wanted / scale - log(scale)).real, dtype=np.float64

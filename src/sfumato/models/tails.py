@@ -10,8 +10,6 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri, roots_genlaguerre
 
 NEARLY_NORMAL = 0.03
 """Below this excess kurtosis the 95 % quantile is within 0.003 standard deviations of the normal one."""
@@ -24,6 +22,9 @@ def half_width(confidence: float, excess_kurtosis: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _half_width(confidence: float, excess: float) -> float:
+    from scipy.optimize import brentq  # on demand: it takes as long to load as a small run
+    from scipy.special import ndtr, ndtri, roots_genlaguerre
+
     normal = float(ndtri((1 + confidence) / 2))
     if excess < NEARLY_NORMAL:
         return normal

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from sfumato.data.records import Records
 from sfumato.intake.attributes import Attributes
@@ -33,6 +32,8 @@ class Population:
 
     def table(self, schema: Schema, rows: int, seed: int) -> pa.Table:
         """This many rows of the population, as values of the schema."""
+        from scipy.special import ndtr  # on demand: it takes as long to load as a small run
+
         rng = np.random.default_rng(seed)
         attributes = Attributes(schema)
         shared = np.sqrt(self.dependence) * rng.standard_normal(rows)

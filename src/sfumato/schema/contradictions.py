@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,9 +34,8 @@ class Solver:
             for name in self.named
             if name in ruled or any(name in one.names for one in self.cells)
         }
-        graph = nx.Graph([(place, name) for place, one in enumerate(self.cells) for name in one.names])
         few = all(len(one.group.relations) <= 1 for one in self.compiled.tied)
-        self.acyclic = few and (not graph or nx.is_forest(graph))
+        self.acyclic = few and _forest([(place, name) for place, one in enumerate(self.cells) for name in one.names])
 
     def narrowed(self, candidates: Candidates) -> Candidates | None:
         """The codes that each table of cells by itself leaves, until nothing changes; None if some column has none."""
@@ -158,3 +156,12 @@ def _derivations(columns: Sequence[Column]) -> Iterator[Cells]:
             allowed = np.zeros((len(codes), size_of(column) + column.nullable), dtype=np.bool_)
             allowed[np.arange(len(codes)), codes] = True
             yield Cells((origin.name, column.name), allowed)
+
+
+def _forest(edges: Sequence[tuple[int, str]]) -> bool:
+    """Whether these edges close no circle."""
+    if not edges:
+        return True
+    import networkx as nx  # on demand: it takes as long to load as a small run
+
+    return bool(nx.is_forest(nx.Graph(edges)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.dataset as dataset
 
 from sfumato.errors import DataError
 from sfumato.schema.reading import Reading
@@ -29,7 +29,7 @@ def kind_of(source: Any) -> Kind:
     library = type(source).__module__.partition(".")[0]
     if type(source).__name__ in ("DataFrame", "LazyFrame") and library in ("pandas", "polars"):
         return "pandas" if library == "pandas" else "polars"
-    if hasattr(source, "__arrow_c_stream__") or isinstance(source, dataset.Dataset):
+    if hasattr(source, "__arrow_c_stream__") or _is_dataset(source):
         return "arrow"
     raise DataError(
         f"a table was given as {type(source).__name__}; give a path, a pandas or polars frame, a pyarrow Table or "
@@ -59,7 +59,7 @@ def _parts(source: Any, kind: Kind, schema: Schema) -> Iterator[pa.Table]:
         case "pandas":
             for start in range(0, max(len(source), 1), ROWS_AT_ONCE):
                 yield _read_pandas(source.iloc[start : start + ROWS_AT_ONCE])
-        case _ if isinstance(source, dataset.Dataset):
+        case _ if _is_dataset(source):
             yield source.schema.empty_table()
             yield from _dataset_parts(source)
         case _:
@@ -93,6 +93,12 @@ def _prepared(table: pa.Table, schema: Schema) -> pa.Table:
     """The table as the schema says: without what it leaves out, with plain numbers and identifiers of persons."""
     table = table.drop_columns([name for name in table.column_names if name in schema.ignore])
     return _with_identifiers(with_plain_numbers(table, schema), schema.unit.column)
+
+
+def _is_dataset(source: Any) -> bool:
+    """Whether this is a data set of Arrow, which nobody can have who has not loaded that part of Arrow."""
+    known = sys.modules.get("pyarrow.dataset")
+    return known is not None and isinstance(source, known.Dataset)
 
 
 def _dataset_parts(source: Any) -> Iterator[pa.Table]:
@@ -133,7 +139,7 @@ def _read_pandas(frame: Any) -> pa.Table:
 
 def _exported(source: Any, kind: Kind) -> pa.Table:
     try:
-        if isinstance(source, dataset.Dataset):
+        if _is_dataset(source):
             return source.to_table()
         if kind == "polars":
             return (source.collect() if type(source).__name__ == "LazyFrame" else source).to_arrow()
