@@ -1,11 +1,13 @@
 """CPU seconds and peak memory of whole runs on large tables, each in a process of its own.
 
 python benchmarks/scale.py make --data DIR --rows 1000000 --out adult-1m.parquet    Adult, resampled with jitter
+python benchmarks/scale.py wide --columns 120 --rows 50000 [--codes 10000] --out wide.parquet   and wide.schema.json
 python benchmarks/scale.py run adult-1m.parquet --schema adult.schema.json [--methods pgm,privsyn] [--format parquet]
         [--source OTHER_SRC]        another version of the package, by the folder that holds its sources
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -20,7 +22,9 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as parquet
 
 CHUNK = 1 << 20
-METHODS = ("pgm", "dpview+", "privbayes", "privsyn", "dpsyn")
+METHODS = ("auto", "pgm", "dpview+", "privbayes", "privsyn", "dpsyn", "priview")
+CODES = (2, 5, 12, 40, 3, 100)
+"""Codes of the columns of a wide table, in turn."""
 
 
 def jittered(table: pa.Table, rows: int, rng: np.random.Generator) -> pa.Table:
@@ -54,6 +58,30 @@ def make(data: Path, rows: int, out: Path, seed: int) -> None:
         writer.close()
 
 
+def make_wide(columns: int, rows: int, codes: int | None, out: Path, seed: int) -> None:
+    """Write a table of weakly dependent columns, and its schema beside it."""
+    rng = np.random.default_rng(seed)
+    sizes = [codes or CODES[place % len(CODES)] for place in range(columns)]
+    shared = rng.random(rows)
+    table, declared = {}, []
+    for place, size in enumerate(sizes):
+        own = np.where(rng.random(rows) < 0.3, shared, rng.random(rows))
+        table[f"c{place}"] = (own**2 * size).astype(np.int64)
+        declared.append({"name": f"c{place}", "type": "integer", "min": 0, "max": size - 1, "bins": size})
+    parquet.write_table(pa.table(table), out)
+    out.with_suffix(".schema.json").write_text(json.dumps({"name": "wide", "columns": declared}))
+
+
+def public(schema: Path, folder: Path) -> Path:
+    """A copy of a schema that calls every domain known: the tables of this benchmark are public."""
+    record = json.loads(schema.read_text())
+    for column in record["columns"]:
+        column.pop("domain_from", None)
+    copy = folder / "schema.json"
+    copy.write_text(json.dumps(record))
+    return copy
+
+
 def measured(command: list[str], environment: dict[str, str]) -> tuple[int, float, float]:
     """Exit code, CPU seconds and peak resident megabytes of a process."""
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
@@ -63,14 +91,16 @@ def measured(command: list[str], environment: dict[str, str]) -> tuple[int, floa
 
 def runs(options: argparse.Namespace) -> Iterator[tuple[str, int, float, float, int]]:
     """Each method's exit code, CPU seconds, peak and size of the synthetic table in bytes."""
-    environment = dict(os.environ)
+    # As in an installed package, modules are compiled once and not in every run.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     if options.source:
         environment["PYTHONPATH"] = options.source
     for method in options.methods.split(","):
         with tempfile.TemporaryDirectory() as scratch:
             out = Path(scratch) / "release"
-            arguments = ["--schema", options.schema, "--epsilon", "1", "--delta", "1e-9", "--method", method]
-            arguments += ["--seed", "1", "--format", options.format, "--accept-observed-domain", "--out", str(out)]
+            schema = public(Path(options.schema), Path(scratch))
+            arguments = ["--schema", str(schema), "--epsilon", "1", "--delta", "1e-9", "--method", method]
+            arguments += ["--seed", "1", "--format", options.format, "--out", str(out)]
             arguments += ["--rows", str(options.rows)] if options.rows is not None else []
             arguments += options.more
             command = [sys.executable, "-c", "from sfumato.cli import main; main()", "synthesize", options.table]
@@ -88,6 +118,12 @@ def main() -> None:
     making.add_argument("--rows", type=int, required=True)
     making.add_argument("--out", type=Path, required=True)
     making.add_argument("--seed", type=int, default=0)
+    widening = commands.add_parser("wide")
+    widening.add_argument("--columns", type=int, required=True)
+    widening.add_argument("--rows", type=int, required=True)
+    widening.add_argument("--codes", type=int)
+    widening.add_argument("--out", type=Path, required=True)
+    widening.add_argument("--seed", type=int, default=0)
     running = commands.add_parser("run")
     running.add_argument("table")
     running.add_argument("--schema", required=True)
@@ -98,6 +134,9 @@ def main() -> None:
     options, options.more = parser.parse_known_args(namespace=argparse.Namespace())
     if options.command == "make":
         make(options.data, options.rows, options.out, options.seed)
+        return
+    if options.command == "wide":
+        make_wide(options.columns, options.rows, options.codes, options.out, options.seed)
         return
     print(f"{'method':<12}{'exit':>5}{'CPU s':>9}{'peak MB':>9}{'rows file MB':>14}")
     for method, code, seconds, peak, size in runs(options):
