@@ -45,7 +45,7 @@ PARTY = {
     "status": Command("party_work:status"),
     "ledger": Command("party_work:ledger"),
 }
-COMMANDS = {
+COMMANDS: dict[str, Command | Group] = {
     "demo": Command("demo:demo", FIRST),
     "app": Command("app:app", FIRST),
     "plan": Command("plan:plan", FIRST),
