@@ -7,9 +7,12 @@ import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
+import typer
 from test_commands import SCHEMA, clinic, sfumato, synthesize, table
 
 import sfumato as package
+from sfumato.cli import app
+from sfumato.cli.console import left
 from sfumato.errors import SchemaError
 
 __all__ = ["clinic"]  # the fixture
@@ -39,6 +42,42 @@ def test_quiet_says_nothing_more(clinic):
     )
     assert result.exit_code == 0
     assert result.stdout == ""
+
+
+def test_verbose_tells_stages_in_a_pipe(clinic):
+    result = sfumato(
+        *("--verbose", "synthesize", clinic / "clinic.csv", "--schema", clinic / "clinic.schema.json"),
+        *("--epsilon", "2", "--delta", "1e-6", "--out", clinic / "release"),
+    )
+    stages = [line.split(" s: ")[1] for line in result.stderr.splitlines() if " s: " in line]
+    assert stages == ["read", "encode", "learn", "reconcile", "synthesize", "done"]
+
+
+def test_tables_have_no_boxes_in_a_pipe(clinic):
+    synthesize(clinic)
+    for words in (["ledger", clinic / "release"], ["methods"]):
+        text = sfumato(*words).stdout
+        assert not set(text) & set("│┃━─┌└")
+        assert any("\t" in line for line in text.splitlines())
+        assert len({line.count("\t") for line in text.splitlines() if "\t" in line}) == 1
+
+
+def test_every_command_that_asks_nothing_speaks_json():
+    def commands(group, path=()):
+        for name, one in group.commands.items():
+            yield from commands(one, (*path, name)) if hasattr(one, "commands") else [((*path, name), one)]
+
+    without = {
+        path
+        for path, one in commands(typer.main.get_command(app))
+        if not any("--json" in parameter.opts for parameter in one.params)
+    }
+    assert without == {("schema", "edit"), ("app",), ("bench",)}
+
+
+def test_a_loop_says_how_long_it_will_take():
+    assert left("sweeps", 5, 20, 10.0) == "5 of 20 sweeps, 30 s left"
+    assert left("sweeps", 0, 20, 0.0) == "0 of 20 sweeps"
 
 
 def test_a_budget_that_promises_nothing_needs_a_reason(clinic):

@@ -13,7 +13,7 @@ import pyarrow as pa
 import typer
 
 from sfumato.cli.commands import Command, Group, group_of
-from sfumato.cli.console import out, show_version
+from sfumato.cli.console import err, out, show_version
 
 FIRST, USE, MANY = "First steps", "Use and check a release", "Many parties"
 
@@ -89,9 +89,11 @@ def options(
         bool, typer.Option("--version", is_eager=True, callback=show_version, help="Show the version and exit.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print errors, warnings and JSON alone.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Tell each stage on a line, with the time.")] = False,
 ) -> None:
     """Differentially private synthetic tables, with a ledger that anyone can check."""
     out.quiet = quiet
+    err.verbose = verbose
 
 
 def main() -> None:

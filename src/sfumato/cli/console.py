@@ -12,16 +12,19 @@ from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 from platform import python_version
+from time import perf_counter
 from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console, HighlighterType, JustifyMethod, OverflowMethod
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
 from sfumato.errors import SfumatoError
 from sfumato.kernels import COMPILED
+from sfumato.loops import listening
 from sfumato.text import json_text, one_line
 
 P = ParamSpec("P")
@@ -36,6 +39,9 @@ class SafeConsole(Console):
     Much of what commands print was written by others. This holds for each string given to `print`, and for each cell
     and title of a table; what is to be coloured is given as a `Text` of our own.
     """
+
+    verbose = False
+    """Whether to tell each stage on a line of its own, with the seconds since the start."""
 
     def render_str(
         self,
@@ -56,10 +62,27 @@ class SafeConsole(Console):
         )
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print; in a pipe a line is a line, however long, so logs and searches find it whole."""
-        if not self.is_terminal and all(isinstance(one, str) for one in objects):
-            options["soft_wrap"] = True
+        """Print; in a pipe a line is a line, however long, so logs and searches find it whole.
+
+        A table is then its rows, with tabs between cells: boxes are for eyes.
+        """
+        if not self.is_terminal:
+            if len(objects) == 1 and isinstance(objects[0], Table):
+                self.file.write("" if self.quiet else "".join(f"{line}\n" for line in _lines(objects[0])))
+                return
+            if all(isinstance(one, str) for one in objects):
+                options["soft_wrap"] = True
         super().print(*objects, **options)
+
+
+def _lines(table: Table) -> Iterator[str]:
+    """A table for programs: its title, its heads and its rows, cells apart by tabs."""
+    if table.title is not None:
+        yield one_line(table.title)
+    if table.show_header:
+        yield "\t".join(one_line(column.header) for column in table.columns)
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        yield "\t".join(map(one_line, row))
 
 
 out = SafeConsole()
@@ -123,16 +146,39 @@ def print_rows(text: str) -> None:
 
 @contextmanager
 def stages(count: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar over named stages: on a terminal it is shown, in a pipe it is silent."""
+    """A progress bar over named stages: on a terminal it is shown, in a pipe it is silent.
+
+    Inside a stage it says how far its loop is, and about how long the rest will take. With `err.verbose`, each stage is
+    told on a line instead, also in a pipe.
+    """
+    if err.verbose:
+        started = perf_counter()
+        yield lambda stage: err.print(f"{perf_counter() - started:.1f} s: {stage}")
+        return
     if not err.is_terminal:
         yield lambda stage: None
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description:<11}"), BarColumn(), TimeElapsedColumn())
+    inside = TextColumn("{task.fields[inside]}")
+    columns = (SpinnerColumn(), TextColumn("{task.description:<11}"), BarColumn(), TimeElapsedColumn(), inside)
     with Progress(*columns, console=err, transient=True) as progress:
-        task = progress.add_task("start", total=count)
+        task = progress.add_task("start", total=count, inside="")
+        began = perf_counter()
 
         def show(stage: str) -> None:
-            progress.update(task, description=stage)
+            progress.update(task, description=stage, inside="")
             progress.advance(task)
 
-        yield show
+        def tell(what: str, done: int, most: int) -> None:
+            nonlocal began
+            if done == 0:
+                began = perf_counter()
+            progress.update(task, inside=left(what, done, most, perf_counter() - began))
+
+        with listening(tell):
+            yield show
+
+
+def left(what: str, done: int, most: int, seconds: float) -> str:
+    """How far a loop is, and about how long the rest will take at most, as the part that is done took."""
+    words = f"{done} of {most} {what}" if most > 1 else ""
+    return f"{words}, {seconds / done * (most - done):.0f} s left" if words and done else words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -29,11 +29,16 @@ ObservedOption = Annotated[
 
 
 @explained
-def key(file: Annotated[Path, typer.Argument(help="The new file of your private key.")]) -> None:
+def key(
+    file: Annotated[Path, typer.Argument(help="The new file of your private key.")], as_json: JsonOption = False
+) -> None:
     """Make a key pair: the private half into a file that only you can read, the public half onto the screen."""
     signer = Signer.new()
     signer.save(file)
-    print(signer.public)
+    if as_json:
+        print_json({"file": str(file), "public": signer.public})
+    else:
+        print(signer.public)
 
 
 @explained
@@ -56,6 +61,7 @@ def init(
     contact: Annotated[str, typer.Option(help="Whom to ask, in one line.")] = "",
     valid_until: Annotated[str, typer.Option(help="The last day of the study, YYYY-MM-DD.")] = "",
     accept_observed_domain: ObservedOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write the manifest of a study (the curator does this), and sign it."""
     public = Schema.load(schema)
@@ -79,6 +85,9 @@ def init(
     )
     write_manifest(folder, manifest)
     add_signature(folder, signer, accept_observed_domain=accept_observed_domain)
+    if as_json:
+        print_json({"folder": str(folder), **_facts(manifest)})
+        return
     out.print(f"{folder}: give a copy to each party, and ask for its signature: sfumato consortium sign")
     _show(manifest)
 
@@ -91,15 +100,19 @@ def sign(
         Path | None, typer.Option(help="Your table: sign only if it fits the schema. Nothing of it leaves.")
     ] = None,
     accept_observed_domain: ObservedOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Sign the manifest: you agree to all of it. Send signatures/NAME.json back to the others."""
     manifest = read_manifest(folder)
-    _show(manifest)
+    if not as_json:
+        _show(manifest)
     if data is not None:
         check_fits(data, manifest.schema)
-        out.print("Your table fits the schema.")
+        if not as_json:
+            out.print("Your table fits the schema.")
     name = add_signature(folder, Signer.load(key), accept_observed_domain=accept_observed_domain)
-    out.print(f"{name} has signed: {folder / 'signatures' / f'{name}.json'}")
+    file = folder / "signatures" / f"{name}.json"
+    _tell(as_json, f"{name} has signed: {file}", party=name, file=str(file), **_facts(manifest))
 
 
 @explained
@@ -109,7 +122,7 @@ def check(folder: FolderArgument, as_json: JsonOption = False) -> None:
     problems = signature_problems(folder, manifest)
     if as_json:
         missing = {name: problems.get(name, "signed") for name in manifest.keys}
-        print_json(manifest.to_dict() | {"sha256": manifest.digest, "study": manifest.study, "signatures": missing})
+        print_json(_facts(manifest) | {"signatures": missing})
     else:
         _show(manifest)
         for name in manifest.keys:
@@ -120,19 +133,22 @@ def check(folder: FolderArgument, as_json: JsonOption = False) -> None:
 
 
 @explained
-def revoke(folder: FolderArgument, key: KeyOption) -> None:
+def revoke(folder: FolderArgument, key: KeyOption, as_json: JsonOption = False) -> None:
     """Take your signature back for good, for example because your key was stolen. Send the file to all others."""
     name = revoke_signature(folder, Signer.load(key))
-    out.print(f"{name} takes part no longer: {folder / 'signatures' / f'{name}.revoked.json'}")
+    file = folder / "signatures" / f"{name}.revoked.json"
+    _tell(as_json, f"{name} takes part no longer: {file}", name=name, file=str(file))
 
 
 @explained
 def request(
     name: Annotated[str, typer.Argument(help="Your name in the consortium.")],
     out_folder: Annotated[Path, typer.Option("--out", help="A new folder for your TLS key, which stays there.")],
+    as_json: JsonOption = False,
 ) -> None:
     """Make a TLS key that never leaves your machine, and a request to certify it. Send request.pem to the curator."""
-    out.print(f"{write_request(out_folder, name)}: send it to the curator; put what comes back beside your key")
+    file = write_request(out_folder, name)
+    _tell(as_json, f"{file}: send it to the curator; put what comes back beside your key", request=str(file))
 
 
 @explained
@@ -146,6 +162,7 @@ def certificates(
     authority: Annotated[
         Path | None, typer.Option(help="Keep the authority in this folder, or use the one in it. Keep it safe.")
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make TLS certificates for all members. Give each its own folder; one without a request over a safe way."""
     manifest = read_manifest(folder)
@@ -156,7 +173,8 @@ def certificates(
         if not (authority / "authority-key.pem").exists():
             kept.save(authority)
     write_certificates(out_folder, list(manifest.keys), CURATOR, host, requests=asked, authority=kept)
-    out.print(f"{out_folder}: {', '.join(manifest.keys)}; valid for {DAYS} days.")
+    words = f"{out_folder}: {', '.join(manifest.keys)}; valid for {DAYS} days."
+    _tell(as_json, words, folder=str(out_folder), members=list(manifest.keys), days=DAYS)
 
 
 @explained
@@ -164,10 +182,25 @@ def strike(
     certificate: Annotated[list[Path], typer.Argument(help="The certificates that are no longer to be accepted.")],
     authority: Annotated[Path, typer.Option(help="The folder of the authority that made them.")],
     out_file: Annotated[Path, typer.Option("--out", help="revoked.pem in the curator's TLS folder; it is added to.")],
+    as_json: JsonOption = False,
 ) -> None:
     """Strike certificates off. The curator does not accept them from its next start on."""
     count = Authority.load(authority).revoke(certificate, out_file)
-    out.print(f"{out_file}: {count} certificates are no longer accepted")
+    words = f"{out_file}: {count} certificates are no longer accepted"
+    _tell(as_json, words, file=str(out_file), certificates=count)
+
+
+def _facts(manifest: Manifest) -> dict[str, Any]:
+    """What a signature is a signature of, for programs."""
+    return manifest.to_dict() | {"sha256": manifest.digest, "study": manifest.study}
+
+
+def _tell(as_json: bool, words: str, **facts: Any) -> None:
+    """Say what was done, in words or as JSON."""
+    if as_json:
+        print_json(facts)
+    else:
+        out.print(words)
 
 
 def _party(text: str) -> tuple[str, str]:

@@ -78,7 +78,7 @@ def synthesize(
     recipe, budget = recipe_of(method, views, synthesizer), budget_of(epsilon, delta)
     public = with_reason(Schema.load(schema), budget, yes)
     job = Job(accepting(public, accept_observed, accepted_by, reason), recipe, budget)
-    foreseen = foretell(job, asks=yes is None and not as_json)
+    foreseen = foretell(job, for_people=not as_json, asks=yes is None)
     with payment_for(job, book, population, proposal, out_folder.name) as payment, stages(STAGES) as show:
 
         def progress(stage: str) -> None:
@@ -143,15 +143,15 @@ def with_reason(schema: Schema, budget: Budget, reason: str | None) -> Schema:
     return schema.model_copy(update={"notes": f"{notes}unusual budget ({'; '.join(found)}): {reason}"})
 
 
-def foretell(job: Job, asks: bool) -> tuple[str, ...]:
+def foretell(job: Job, for_people: bool = True, asks: bool = False) -> tuple[str, ...]:
     """Say what noise will do before anything is spent; if it drowns columns, a person at a terminal is asked first."""
     expected = outlook(job)
     for words in expected.words:
         if expected.warnings:
             err.print(f"warning: {words}.", soft_wrap=True)
-        elif not out.quiet:
+        elif for_people and not out.quiet:
             err.print(f"note: {words}.", soft_wrap=True)
-    asks = asks and bool(expected.warnings) and sys.stdin.isatty() and err.is_terminal
+    asks = asks and for_people and bool(expected.warnings) and sys.stdin.isatty() and err.is_terminal
     if asks and not typer.confirm("Spend the budget all the same?", err=True):
         raise BudgetError("you said no; nothing was spent, and sfumato plan shows what other budgets would buy")
     return expected.warnings

@@ -18,6 +18,7 @@ from sfumato.errors import BudgetError, ModelTooLarge
 from sfumato.learn import Known, Learned
 from sfumato.learn.allocation import Array, Gains, profile
 from sfumato.learn.measure import Tables
+from sfumato.loops import counted
 from sfumato.models.estimates import Estimates
 from sfumato.models.layers import coarse_domain, fit_layers, is_dense, shrunken_targets
 from sfumato.models.merging import merged
@@ -75,7 +76,7 @@ class Rounds:
         growth = float(np.clip(len(holder.domain) / 20, 1, 2))
         weights = [Fraction((number + 1) ** growth) for number in range(self.rounds)]
         choosing = purse.left.part(self.select_part / self.rounds)
-        for number in range(self.rounds if search.pairs else 0):
+        for number in counted(range(self.rounds if search.pairs else 0), "rounds"):
             last = number == self.rounds - 1
             offers = [*search.pairs, *(search.views(holder, purse.left) if last else ())]
             profiles, wrong = search.scores(holder, offers, choosing)

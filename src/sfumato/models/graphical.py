@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.data.constraints import Constraint
 from sfumato.data.marginal import Marginal
+from sfumato.loops import counted
 from sfumato.models.junction_tree import JunctionTree
 from sfumato.models.tree_model import Array, Messages, Part, TreeModel, ratio
 
@@ -51,7 +52,7 @@ def fit(
     targets = _assign(tree, tables)
     steps = list(walk(tree))
     gaps: list[float] = []
-    while not _settled(gaps, tolerance, most_sweeps):
+    for _ in counted(range(most_sweeps), "sweeps"):
         gap = _meet(work, 0, targets[0])
         for place, entering in steps:
             if entering:
@@ -60,6 +61,8 @@ def fit(
             else:
                 work.tell_parent(place)
         gaps.append(gap)
+        if _settled(gaps, tolerance):
+            break
     work.tables[0] /= work.tables[0].sum()
     work.distribute()
     return TreeModel(tree, tuple(work.tables))
@@ -124,8 +127,6 @@ def _meet(work: Messages, place: int, targets: Sequence[_Target]) -> float:
     return gap
 
 
-def _settled(gaps: Sequence[float], tolerance: float, most_sweeps: int) -> bool:
-    if not gaps:
-        return False
+def _settled(gaps: Sequence[float], tolerance: float) -> bool:
     stalled = len(gaps) > LOOK_BACK and gaps[-1] > PROGRESS * gaps[-1 - LOOK_BACK]
-    return gaps[-1] <= tolerance or stalled or len(gaps) == most_sweeps
+    return gaps[-1] <= tolerance or stalled

@@ -9,6 +9,7 @@ from math import log
 import numpy as np
 
 from sfumato.data.domain import Clique, Domain
+from sfumato.loops import counted
 from sfumato.models.graphical import walk
 from sfumato.models.junction_tree import junction_tree
 from sfumato.models.tree_model import Array, Messages, Part, TreeModel
@@ -70,7 +71,7 @@ def soft_fit(domain: Domain, rows: float, columns: Sequence[Array], tables: Sequ
         place = min(holding, key=lambda place: work.tables[place].size)
         targets[place].append(_Target(Part.of(domain, tree.cliques[place], clique), counts, variance))
     steps = list(walk(tree))
-    for _ in range(SWEEPS):
+    for _ in counted(range(SWEEPS), "sweeps"):
         gap = _meet(work, 0, targets[0], rows)
         for place, entering in steps:
             if entering:

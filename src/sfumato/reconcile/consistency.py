@@ -15,6 +15,7 @@ from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
 from sfumato.data.selection import Selection
 from sfumato.errors import SchemaError
+from sfumato.loops import counted
 from sfumato.models.nonnegative import norm_sub
 
 Array = NDArray[np.float64]
@@ -47,7 +48,7 @@ class ConsistentNormSub:
         overlaps.agree(tables)
         settled = overlaps.settled()
         allowed = [one.allowed for one in measurements]
-        for _ in range(self.passes):
+        for _ in counted(range(self.passes), "passes"):
             tables = [norm_sub(table, total, cells) for table, cells in zip(tables, allowed, strict=True)]
             if overlaps.disagreement(tables) <= self.tolerance * max(total, 1.0):
                 break

@@ -15,6 +15,7 @@ from sfumato.data.domain import Clique, Domain, components
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Codes, Records, code_type
 from sfumato.data.selection import Selection
+from sfumato.loops import counted
 from sfumato.models.rounding import draw_given, round_counts
 from sfumato.synthesize.allowed_lines import Ruling, allowed_lines
 from sfumato.synthesize.appending import Append, peel
@@ -89,7 +90,7 @@ class GradualUpdate:
         zeros = [] if marginals.constraints is None else marginals.constraints.within(names).items
         barriers = [Barrier.of(one, names) for one in zeros]
         errors = np.full(len(targets), np.inf)
-        for sweep in range(self.sweeps):
+        for sweep in counted(range(self.sweeps), "sweeps"):
             alpha = self.alpha * DECAYS[self.decay](sweep)
             for number in np.argsort(-errors, kind="stable"):
                 errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng, barriers)

@@ -17,6 +17,7 @@ from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Selection
 from sfumato.errors import MethodError
+from sfumato.loops import counted
 from sfumato.models.rounding import round_counts
 from sfumato.synthesize.matching import rank
 from sfumato.synthesize.start import Table, Target, independent_columns, maximal
@@ -55,7 +56,7 @@ class MinCostFlow:
         # One-way tables are fitted by the start. Small tables come first: large ones say more and get the last word.
         cliques = [clique for clique in maximal(marginals.cliques) if len(clique) > 1]
         targets = [Target.of(marginals.project(clique), domain.names, rows) for clique in cliques]
-        for _ in range(self.sweeps):
+        for _ in counted(range(self.sweeps), "sweeps"):
             moved = sum(transport(table, target, self.cost, rng) for target in targets)
             if moved <= self.still * rows * len(targets):
                 break
