@@ -1,9 +1,9 @@
 """Rehearsals against the truth: what `sfumato plan` would have said about public tables, beside what came of them.
 
-    python benchmarks/rehearsal.py --data FOLDER [--method pgm] [--epsilons 0.2,1,5] [--sets adult,bank,survey]
+    python benchmarks/rehearsal.py --data FOLDER [--method auto] [--epsilons 0.2,1,5] [--sets adult,bank,survey]
 
 Prints, for each table and epsilon, the rehearsed range of the error of single columns and of pairs, and the error of a
-real run. Tables of more than 50,000 rows are cut to so many, for speed: of these, the truth is that of the part.
+real run. Tables of more than 50,000 rows are cut to 50,000, for speed: of these, the truth is that of the part.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("data"))
-    parser.add_argument("--method", default="pgm")
+    parser.add_argument("--method", default="auto")
     parser.add_argument("--epsilons", default="0.2,1,5")
     parser.add_argument("--sets", default=",".join(SETS))
     given = parser.parse_args()
@@ -55,7 +55,7 @@ def main() -> None:
     for name in given.sets.split(","):
         schema, table = load(name, given.data)
         for epsilon in given.epsilons.split(","):
-            job = Job(schema, recipe_of(given.method), budget_of(epsilon, "1e-9"), True)
+            job = Job(schema, recipe_of(given.method), budget_of(epsilon, "1e-9"))
             truth = next(rehearse(job, table.num_rows, (Given(table),), measure_memory=False))
             made = list(rehearse(job, table.num_rows, measure_memory=False))
             ones, pairs = [one.one_way for one in made], [one.pairs for one in made]

@@ -5,16 +5,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 from typer.testing import CliRunner
 
 from sfumato.audit import MUTANTS, audit, mutant
-from sfumato.audit.audit import PERSONS, REPLACED, _job, _judged, to_confirm
-from sfumato.audit.canary import epsilon_bound, play
+from sfumato.audit.audit import COUNTED, PERSONS, REPLACED, _job, _judged, to_confirm
+from sfumato.audit.canary import _Likelihood, epsilon_bound, play
 from sfumato.audit.noise import law_problems
 from sfumato.audit.replay import replay
 from sfumato.cli import app
 from sfumato.errors import MethodError
+from sfumato.privacy.accountant import gaussian_epsilon
 from sfumato.privacy.entropy import SystemEntropy
 from sfumato.privacy.mechanisms import NOISES, Laplace
 from sfumato.recipes import RECIPES
@@ -26,11 +27,11 @@ def failed(report):
     return {one.check.partition(" ")[0] for one in report.findings if one.result is Result.FAILED}
 
 
-@pytest.mark.parametrize("method", ["privsyn", "dpview", "privbayes"])
+@pytest.mark.parametrize("method", ["auto", "dpview"])
 def test_an_honest_build_passes(method):
     report = audit(PERSONS, method)
     assert report.passed, report.findings
-    assert len(report.findings) == 7
+    assert len(report.findings) == 9
 
 
 @pytest.mark.parametrize("name", list(MUTANTS))
@@ -48,7 +49,7 @@ def test_a_bug_is_switched_off_again():
 
 
 @pytest.mark.parametrize("method", list(RECIPES))
-@pytest.mark.parametrize("schema", [PERSONS, REPLACED], ids=["persons", "replaced"])
+@pytest.mark.parametrize("schema", [PERSONS, REPLACED, COUNTED], ids=["persons", "replaced", "counted"])
 def test_neighbours_reach_what_is_charged_for_and_no_more(method, schema):
     done = replay(_job(schema, method), few=True)
     assert done.problems == ()
@@ -70,17 +71,17 @@ def test_numbers_that_tell_the_next_are_noticed():
     assert law_problems(drawn, noise) == ["one number tells the next"]
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_the_bound_of_a_game_is_above_the_truth_as_rarely_as_it_says(epsilon):
-    """Randomized response: the chance that the bound exceeds epsilon, summed over all outcomes."""
-    tries, right = 25, np.exp(epsilon) / (1 + np.exp(epsilon))
-    hits, alarms = (binom.pmf(np.arange(tries + 1), tries, rate) for rate in (right, 1 - right))
-    for confidence in (0.5, 0.95):
-        above = [
-            [epsilon_bound(one, two, tries, 0.0, confidence) > epsilon for two in range(tries + 1)]
-            for one in range(tries + 1)
-        ]
-        assert hits @ np.array(above) @ alarms <= 1 - confidence
+@pytest.mark.parametrize("delta", [0.0, 1e-3])
+@pytest.mark.parametrize(("alarms", "misses"), [(0.3, 0.3), (0.45, 0.15), (0.02, 0.5)])
+def test_the_bound_of_a_game_is_above_the_truth_as_rarely_as_it_says(alarms, misses, delta):
+    """Two rates of error whose mean is known: the chance that the bound exceeds the truth, summed over all outcomes."""
+    half, mean = 25, (alarms + misses) / 2
+    truth = np.log((1 - mean) / mean) if delta == 0 else gaussian_epsilon(Fraction(2 * norm.ppf(mean) ** 2), delta)
+    first, second = (binom.pmf(np.arange(half + 1), half, rate) for rate in (alarms, misses))
+    chances = np.convolve(first, second)
+    for confidence in (0.8, 0.95, 1 - 1e-6):
+        above = [epsilon_bound(wrong, 2 * half, delta, confidence) > truth for wrong in range(2 * half + 1)]
+        assert chances @ np.array(above) <= 1 - confidence
 
 
 def test_a_game_against_honest_noise_shows_no_violation_and_against_none_it_does(monkeypatch):
@@ -89,9 +90,27 @@ def test_a_game_against_honest_noise_shows_no_violation_and_against_none_it_does
     assert game.sure_bound <= 1
     assert _judged(game).result is Result.PASSED
     monkeypatch.setattr(Laplace, "draw", lambda self, size, entropy: np.zeros(size, dtype=np.int64))
-    game = play(_job(PERSONS, "dpview", canary=True), 240)
-    assert game.sure_bound > 1
+    game = play(_job(PERSONS, "dpview", canary=True), 60)
+    assert (game.wrong, game.sure_bound > 1) == (0, True)
     assert _judged(game).result is Result.FAILED
+
+
+@pytest.mark.parametrize("method", ["privsyn", "privbayes", "auto"])
+def test_a_game_hears_scores_distances_and_choices(method):
+    """All that a method pays for is in the statistic, so in expectation it grows with all of the budget."""
+    heard = []
+
+    class Listening(_Likelihood):
+        def hear(self, asked):
+            heard.extend(asked.events)
+            return super().hear(asked)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sfumato.audit.canary._Likelihood", Listening)
+        play(_job(PERSONS, method, canary=True), 2)
+    budget = _job(PERSONS, method, canary=True).opened
+    cost = sum(event.cost(budget.notion) for event in heard)
+    assert 1.8 < float(cost / budget.total.amount) <= 2
 
 
 def test_what_only_the_steward_knows_is_asked():
@@ -113,7 +132,10 @@ def test_the_command_says_pass_or_fail_by_its_exit_code(tmp_path):
     assert (done.exit_code, "Passed." in done.stdout) == (0, True)
     assert json.loads((tmp_path / "audit.json").read_text())["passed"] is True
     assert (tmp_path / "audit.json").stat().st_mode & 0o077 == 0
-    bad = run(*options, "--mutant", "half-sensitivity", "--json")
+    bad = run(*options, "--mutant", "half-sensitivity", "--json", "--out", tmp_path / "audit.html")
+    words = (tmp_path / "audit.html").read_text()
+    assert "AUDIT FAILED" in words
+    assert "one person counts for half" in words
     assert (bad.exit_code, json.loads(bad.stdout)["passed"]) == (5, False)
     assert "a known bug" not in done.stdout
     for wrong in (
@@ -121,5 +143,6 @@ def test_the_command_says_pass_or_fail_by_its_exit_code(tmp_path):
         ("--mutant", "gremlin"),
         ("--method", "magic"),
         ("--out", tmp_path / "audit.json"),
+        ("--out", tmp_path / "audit.txt"),
     ):
         assert run(*options, *wrong).exit_code == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from sfumato.audit.encoding import encoding_problems
 from sfumato.audit.noise import kernel_problems, law_problems, noise_problems
 from sfumato.audit.replay import Replayed, replay
 from sfumato.audit.rows import made_up
+from sfumato.audit.shares import HONEST, share_problems
 from sfumato.errors import MethodError, SfumatoError
 from sfumato.fitting import run_job
 from sfumato.job import Job, recipe_of
@@ -22,13 +23,12 @@ from sfumato.privacy.entropy import SystemEntropy
 from sfumato.privacy.events import Noisy
 from sfumato.privacy.mechanisms import Noise
 from sfumato.privacy.neighbours import Neighbours
-from sfumato.recipes import RECIPES
+from sfumato.recipes import DEFAULT, RECIPES
+from sfumato.release.versions import versions
 from sfumato.schema.schema import Schema
 from sfumato.survey import survey_schema_text
 from sfumato.verify.findings import Finding, Result, found
 from sfumato.verify.verify import verify
-
-DEFAULT = "privsyn"
 
 PERSONS = Schema.parse(
     {
@@ -46,12 +46,25 @@ PERSONS = Schema.parse(
 
 REPLACED = Schema.parse({**PERSONS.to_dict(), "name": "replaced", "neighbours": "replace-one", "unit": {"rows": 1}})
 
+COUNTED = Schema.parse(
+    {
+        **PERSONS.to_dict(),
+        "name": "counted",
+        "unit": {"column": "person", "rows": 3, "count": "persons"},
+        "rules": [{"if": {"age": {"max": 17}}, "then": {"ill": [False, None]}}],
+    }
+)
+"""Persons in parts, and a rule, which made-up rows break as real ones may."""
+
+GAMES = 1000
+"""The runs of a canary game."""
+
 WIDTHS = 8
 """The most noises of a ledger that are tried."""
 
 LIMITS = (
     "a pass is no proof: it shows that this build, on this machine, has none of the faults that these checks can see",
-    "a canary game of so few runs can't see a violation of a few percent",
+    "a canary game of this many runs can't see a violation of a few percent",
     "that the operating system's entropy is good, which everything rests on",
 )
 
@@ -60,9 +73,13 @@ LIMITS = (
 class Report:
     """What an audit found, and what a person has to confirm because no program can."""
 
+    schema: str
+    method: str
+    level: str
     findings: tuple[Finding, ...]
     to_confirm: tuple[str, ...]
     game: Game | None = None
+    versions: dict[str, str] = field(default_factory=versions)
 
     @property
     def passed(self) -> bool:
@@ -73,6 +90,10 @@ class Report:
         """This report as JSON."""
         return {
             "passed": self.passed,
+            "schema": self.schema,
+            "method": self.method,
+            "level": self.level,
+            "versions": self.versions,
             "checks": [one.to_dict() for one in self.findings],
             "to_confirm": list(self.to_confirm),
             "cannot_be_shown": list(LIMITS),
@@ -89,7 +110,7 @@ def audit(
 
     Args:
         schema: the steward's own; by default that of the built-in survey.
-        method: the steward's own; by default all on small tables, and privsyn on the schema.
+        method: the steward's own; by default all on small tables, and the default one on the schema.
         level: quick, or full: more draws of noise, all pairs of neighbours, and the canary game.
         progress: called with the name of each check as it starts.
     """
@@ -101,18 +122,21 @@ def audit(
     progress("encoding")
     findings = [_encoding(public), _encoding(PERSONS)]
     progress("replay")
-    findings += [_replay(one, methods, few=False)[0] for one in (PERSONS, REPLACED)]
+    findings += [_replay(one, methods, few=not full)[0] for one in (PERSONS, REPLACED, COUNTED)]
     replayed, noises = _replay(public, [method or DEFAULT], few=not full)
     progress("noise")
-    findings += [replayed, _noise(Neighbours.of(public), noises, 1_000_000 if full else 20_000)]
+    draws = 1_000_000 if full else 20_000
+    findings += [replayed, _noise(Neighbours.of(public), noises, draws)]
+    progress("parties")
+    findings.append(_parties(draws))
     progress("release")
     findings.append(_release(public, method or DEFAULT))
     game = None
     if full:
         progress("canary")
-        game = play(_job(PERSONS, method or DEFAULT, canary=True), 800)
+        game = play(_job(PERSONS, method or DEFAULT, canary=True), GAMES)
         findings.append(_judged(game))
-    return Report(tuple(findings), to_confirm(public), game)
+    return Report(public.name, method or DEFAULT, level, tuple(findings), to_confirm(public), game)
 
 
 def to_confirm(schema: Schema) -> tuple[str, ...]:
@@ -170,6 +194,17 @@ def _noise(neighbours: Neighbours, noises: list[Noise], draws: int) -> Finding:
     return found("noise", problems, right)
 
 
+def _parties(draws: int) -> Finding:
+    """One party of many, whose answers leave with a share of the noise and a mask."""
+    problems, tried = [], 0
+    for schema in (PERSONS, REPLACED):
+        found_here, pairs = share_problems(schema, draws)
+        problems += found_here
+        tried += pairs
+    right = f"{tried} pairs of neighbours: a party's answers move by its rows alone; {HONEST} shares make the noise"
+    return found("parties", problems, f"{right} that is charged ({draws:,} draws), under their masks")
+
+
 def _release(schema: Schema, method: str) -> Finding:
     try:
         release = run_job(_job(schema, method), made_up(schema, 200, seed=5))
@@ -185,9 +220,8 @@ def _judged(game: Game) -> Finding:
     claim = f"epsilon {game.epsilon:g}" + (f", delta {game.delta:g}" if game.delta else "")
     shown = f"epsilon is at least {game.bound:.2f} (95 %), claimed: {claim}"
     problems = [f"{shown}: violated"] if game.sure_bound > game.epsilon else []
-    return found(
-        "canary", problems, f"{game.runs} releases: {shown}; at most {game.best_possible:.2f} could have shown"
-    )
+    played = f"{game.runs:,} runs, {game.wrong:,} guessed wrong (a coin: {game.runs // 2:,})"
+    return found("canary", problems, f"{played}: {shown}")
 
 
 def _job(schema: Schema, method: str, canary: bool = False) -> Job:

@@ -26,6 +26,7 @@ from sfumato.privacy.holder import LocalHolder
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Gaussian, Laplace, Skellam
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.party_holder import PartyHolder
 from sfumato.privacy.sensitivity import Sensitivity
 
 
@@ -148,6 +149,27 @@ def _peek() -> Sequence[Any]:
     return [patch.object(module, "measure", peeking)]
 
 
+def _thin_shares() -> Sequence[Any]:
+    def thin(kind: Any) -> Any:
+        draw = kind.draw_share
+
+        def drawn(self: Any, honest: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
+            return np.asarray(draw(self, honest + 1, size, entropy))
+
+        return patch.object(kind, "draw_share", drawn)
+
+    return [thin(Laplace), thin(Skellam)]
+
+
+def _no_mask() -> Sequence[Any]:
+    share = PartyHolder.share
+
+    def bare(self: PartyHolder, coding: Any, cliques: Any, noises: Any, honest: int, mask: Any, ledger: Any) -> Any:
+        return share(self, coding, cliques, noises, honest, np.zeros_like(mask), ledger)
+
+    return [patch.object(PartyHolder, "share", bare)]
+
+
 MUTANTS: dict[str, Mutant] = {
     "double-spend": Mutant("what was spent is forgotten, so it is spent again", "replay", _double_spend),
     "narrow-noise": Mutant("noise is drawn with half the variance that is charged for", "noise", _narrow_noise),
@@ -158,6 +180,8 @@ MUTANTS: dict[str, Mutant] = {
     "half-sensitivity": Mutant("one person counts for half", "replay", _half_sensitivity),
     "domain-from-data": Mutant("codes depend on which values occur", "encoding", _domain_from_data),
     "peek": Mutant("the budget of a table depends on an exact count", "replay", _peek),
+    "thin-shares": Mutant("each party relies on one more honest party than there is", "parties", _thin_shares),
+    "no-mask": Mutant("the answers of a party leave without its mask", "parties", _no_mask),
 }
 
 

@@ -12,7 +12,9 @@ from rich.text import Text
 
 from sfumato.audit import audit, mutant
 from sfumato.audit.audit import LIMITS
+from sfumato.audit.page import audit_page
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
+from sfumato.errors import FileError
 from sfumato.files import PRIVATE, check_new, write_new
 from sfumato.schema.schema import Schema
 from sfumato.text import json_text, one_line
@@ -32,19 +34,22 @@ def audit_build(
     with_mutant: Annotated[
         str | None, typer.Option("--mutant", help="Switch a known bug on, to see the audit fail.")
     ] = None,
-    out_file: Annotated[Path | None, typer.Option("--out", help="A new .json file for the report.")] = None,
+    out_file: Annotated[Path | None, typer.Option("--out", help="A new .html or .json file for the report.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check this build on this machine with made-up rows: encoding, replay on neighbours, noise, release, canary."""
+    """Check this build on this machine with made-up rows: encoding, replay, noise, parties, release, canary."""
     if out_file is not None:
+        if out_file.suffix.lower() not in (".html", ".json"):
+            raise FileError(f"report {str(out_file)!r} does not end in .html or .json; give a name that does")
         check_new(out_file)
     public = None if schema is None else Schema.load(schema)
-    with ExitStack() as stack, stages(6) as show:
+    with ExitStack() as stack, stages(7) as show:
         bug = None if with_mutant is None else stack.enter_context(mutant(with_mutant))
         report = audit(public, method, level, show)
     content = report.to_dict() | {"mutant": with_mutant}
     if out_file is not None:
-        write_new({out_file: json_text(content) + "\n"}, PRIVATE)
+        is_page = out_file.suffix.lower() == ".html"
+        write_new({out_file: audit_page(report, bug) if is_page else json_text(content) + "\n"}, PRIVATE)
     if as_json:
         print_json(content)
     else:
