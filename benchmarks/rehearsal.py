@@ -31,8 +31,8 @@ def load(name: str, folder: Path) -> tuple[sfumato.Schema, pa.Table]:
     if name == "survey":
         return sfumato.Schema.parse(json.loads(survey_schema_text())), simulate()
     keys = json.loads((folder / f"{name}.schema.json").read_text())
-    for column in keys["columns"]:  # the words of these files, in those of today's schemas
-        column["domain_from"] = "observed" if "observed" in column.get("domain_from", "") else "declared"
+    for column in keys["columns"]:
+        column["domain_from"] = "declared"  # these rows are public, and so is what was seen in them
         column.pop("binned_from", None)
     schema = sfumato.Schema.parse(keys)
     table = tables.read(folder / f"{name}.csv.gz", schema)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sfumato.book import Book, Policy
 from sfumato.errors import BookError, BudgetError, BudgetExceeded
+from sfumato.identity import Signer
 from sfumato.privacy.accountant import gaussian_delta, gaussian_epsilon
 from sfumato.privacy.budget import ZCDP, ApproxDP, PureDP, SkellamDP
 from sfumato.privacy.neighbours import Neighbours
@@ -140,6 +141,47 @@ def test_two_persons_must_agree_above_a_limit(path):
     assert (payment.number, payment.approved_by) == (number, ("ann", "bob"))
     with pytest.raises(BookError, match="is reserved, and a proposed one"):
         book.reserve("patients", "large", PureDP("1"), ROW, proposal=number)  # an approval is for one release
+
+
+def test_where_the_policy_names_keys_an_approval_is_a_signature(path):
+    ann, bob, eve = (Signer.new() for _ in range(3))
+    keys = (("ann", ann.public), ("bob", bob.public))
+    book = opened(path, Policy(PureDP("3"), two_names_above=Fraction(1, 2), approvers=keys))
+    number = book.propose("patients", "large", PureDP("1"), "ann")
+    for name, signer, problem in (
+        ("ann", None, "give the key of 'ann'"),
+        ("ann", bob, "not the key"),
+        ("eve", eve, "none of them"),
+    ):
+        with pytest.raises(BookError, match=problem):
+            book.approve(number, name, signer)
+    assert book.approver(number, bob.public) == "bob"
+    book.approve(number, "ann", ann)
+    with pytest.raises(BookError, match="two names"):
+        book.reserve("patients", "large", PureDP("1"), ROW, proposal=number)
+    book.approve(number, "bob", bob)
+    assert book.reserve("patients", "large", PureDP("1"), ROW, proposal=number).approved_by == ("ann", "bob")
+    other = opened(path.with_name("other"), Policy(PureDP("3"), two_names_above=Fraction(1, 2)))
+    with pytest.raises(BookError, match="names no keys"):
+        other.approve(other.propose("patients", "large", PureDP("1"), "ann"), "ann", ann)
+
+
+@pytest.mark.parametrize("forged", [{}, {"signature": "00" * 64}, {"signature": "zz"}, "of another proposal"])
+def test_an_approval_that_is_written_by_hand_is_noticed_although_the_chain_is_whole(path, forged):
+    ann, bob = Signer.new(), Signer.new()
+    keys = (("ann", ann.public), ("bob", bob.public))
+    book = opened(path, Policy(PureDP("3"), two_names_above=Fraction(1, 2), approvers=keys))
+    first, second = (book.propose("patients", title, PureDP("1"), "eve") for title in ("one", "two"))
+    book.approve(first, "ann", ann)
+    if forged == "of another proposal":
+        forged = {"signature": book.entries()[-1]["signature"]}
+    with book._chain.change() as change:
+        change.append({"what": "approved", "time": "2026-01-01", "payment": second, "by": "ann", **forged})
+    again = Book(path)  # every hash is right
+    with pytest.raises(BookError, match="not signed with the key"):
+        again.standing("patients")
+    with pytest.raises(BookError, match="not signed with the key"):
+        again.reserve("patients", "two", PureDP("1"), ROW, proposal=second)
 
 
 def test_only_methods_of_the_policy_and_only_who_is_protected(path):
@@ -296,6 +338,9 @@ def test_what_is_no_book_is_refused_and_what_exists_is_not_overwritten(path, tmp
         {"budget": {"kind": "pure", "epsilon": "1"}, "pure_epsilon": "0.5"},
         {"budget": {"kind": "approximate", "epsilon": "1", "delta": "1e-9"}, "pure_epsilon": "1"},
         {"budget": {"kind": "pure", "epsilon": "1"}, "methods": "dpview"},
+        {"budget": {"kind": "pure", "epsilon": "1"}, "approvers": ["ann"]},
+        {"budget": {"kind": "pure", "epsilon": "1"}, "approvers": {"ann": "d7" * 32}},
+        {"budget": {"kind": "pure", "epsilon": "1"}, "approvers": {"ann": "d7" * 32, "bob": "D7" * 32}},
         {"budget": {"kind": "approximate", "epsilon": "1", "delta": "1e-9"}, "outside_delta": "1e-9"},
         [],
     ],
@@ -309,6 +354,7 @@ def test_a_policy_comes_back_from_json():
     policy = Policy(
         *(ApproxDP("4", "1e-9"), Fraction(1), Fraction(2), Fraction(1, 2), Fraction(1, 3), Fraction(1, 10**10)),
         ("privsyn", "pgm"),
+        tuple((name, Signer.new().public) for name in ("ann", "bob")),
     )
     assert Policy.from_dict(json.loads(json.dumps(policy.to_dict()))) == policy
 

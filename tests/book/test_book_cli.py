@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from sfumato.book import Book
 from sfumato.cli import app
+from sfumato.identity import Signer
 from sfumato.verify import Result, verify
 
 SCHEMA = {"name": "x", "columns": [{"name": "sex", "type": "categorical", "categories": ["f", "m"]}]}
@@ -99,6 +100,23 @@ def test_two_names_and_then_a_run(place):
     assert run("book", "approve", place / "b", number, "--as", "bob").exit_code == 0
     assert synthesize(place, "rows.csv", "1.5", "out", "--proposal", number).exit_code == 0
     assert "after this release" in run("book", "what-if", place / "b", "--population", "p", "--epsilon", "0.5").output
+
+
+def test_approvals_by_key(place):
+    keys = {}
+    for name in ("ann", "bob"):
+        assert run("key", place / name).exit_code == 0
+        keys[name] = Signer.load(place / name).public
+    policy = {"budget": {"kind": "pure", "epsilon": "2"}, "two_names_above": "1", "approvers": keys}
+    (place / "policy.json").write_text(json.dumps(policy))
+    opened = ("--population", "q", "--schema", place / "x.json", "--policy", place / "policy.json")
+    assert run("book", "open", place / "b", *opened).exit_code == 0
+    asked = ("--population", "q", "--title", "large", "--epsilon", "1.5", "--method", "dpview", "--json")
+    number = json.loads(run("book", "propose", place / "b", *asked).stdout)["proposal"]
+    assert run("book", "approve", place / "b", number, "--as", "ann").exit_code == 2
+    for name in keys:
+        assert run("book", "approve", place / "b", number, "--key", place / name).exit_code == 0
+    assert "2 signed approvals" in run("book", "check", place / "b").stdout
 
 
 def test_a_table_that_is_refused_costs_nothing_and_a_crash_after_the_first_question_costs_all(place, monkeypatch):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from sfumato.identity import Signer
 from sfumato.parties.authority import write_certificates
 from sfumato.parties.consortium import add_signature, write_manifest
 from sfumato.parties.envelopes import seal
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.manifest import Manifest
 from sfumato.parties.messages import Share

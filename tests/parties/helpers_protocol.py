@@ -7,11 +7,11 @@ from fractions import Fraction
 from helpers_parties import SCHEMA, epsilon, holders_of, rows_of, split
 from sfumato.data.coding import Keep
 from sfumato.errors import ProtocolError
+from sfumato.identity import Signer
 from sfumato.parties.agreement import Go, Roster
 from sfumato.parties.curator import Chair
 from sfumato.parties.envelopes import open_
 from sfumato.parties.federation import Rounds
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import Company, LocalWire, Player, federation
 from sfumato.parties.mailbox import Desk, MemoryMailbox

@@ -13,10 +13,10 @@ from helpers_consortium import NAMES, SCHEMA, fast_folder, new_signers, signed_c
 from typer.testing import CliRunner
 
 from sfumato.cli import app
+from sfumato.identity import Signer
 from sfumato.parties.audit import verify_log
 from sfumato.parties.book import Book
 from sfumato.parties.consortium import signed_manifest
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.study import Waiting, attend, curate, open_book, seat_of
 from sfumato.release import Release

@@ -13,13 +13,13 @@ from helpers_consortium import NAMES
 from helpers_study import folder, refused, sfumato, study
 
 from sfumato.errors import ProtocolError
+from sfumato.identity import Signer, write_secret
 from sfumato.parties.authority import Authority, write_certificates, write_request
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.consortium import revoke, signed_manifest
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.https import Reception, listening
 from sfumato.parties.https_mailbox import HttpsMailbox
-from sfumato.parties.identity import Signer, write_secret
 from sfumato.parties.letters import CURATOR
 
 __all__ = ["folder", "study"]  # the fixtures

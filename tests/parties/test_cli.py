@@ -11,9 +11,9 @@ from helpers_consortium import NAMES, SCHEMA, certificates, manifest_of, new_sig
 from helpers_study import Study, folder, refused, sfumato, study
 
 from sfumato.errors import BudgetError, ProtocolError
+from sfumato.identity import Signer
 from sfumato.parties.envelopes import seal
 from sfumato.parties.folder import FolderMailbox
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.messages import Ask
 from sfumato.parties.questions import Question

@@ -15,6 +15,7 @@ from sfumato.data.coding import Coding, Keep, Level, Levels, Merge
 from sfumato.data.records import Records, coded
 from sfumato.data.selection import Family
 from sfumato.errors import BudgetError, BudgetExceeded, MethodError, ModelTooLarge, ProtocolError
+from sfumato.identity import Signer
 from sfumato.intake.codec import SchemaCodec
 from sfumato.intake.intake import Intake
 from sfumato.job import Job
@@ -22,7 +23,6 @@ from sfumato.parties import federation as federation_module
 from sfumato.parties import local
 from sfumato.parties.curator import Chair
 from sfumato.parties.federation import OFFERS, Rounds, noisy_dependence
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import Company, LocalWire, Player, federation
 from sfumato.parties.mailbox import Desk, MemoryMailbox

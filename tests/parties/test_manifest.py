@@ -12,11 +12,11 @@ from helpers_hostile import changes
 
 from helpers_persons import schema_of
 from sfumato.errors import BudgetError, FileError, MethodError, ProtocolError, SchemaError, SfumatoError
+from sfumato.identity import Signer, verified
 from sfumato.parties.audit import AuditLog, verify_log
 from sfumato.parties.authority import write_certificates
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.consortium import add_signature, read_manifest, signature_problems, signed_manifest, write_manifest
-from sfumato.parties.identity import Signer, verified
 from sfumato.parties.manifest import Manifest
 
 SCHEMA = {"name": "clinic", "columns": [{"name": "smoker", "type": "boolean"}, {"name": "ill", "type": "boolean"}]}

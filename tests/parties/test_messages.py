@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.errors import ProtocolError
+from sfumato.identity import Signer
 from sfumato.parties.agreement import Go, Key, Mark, Ready, Roster
 from sfumato.parties.envelopes import address, open_, seal
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import Company
 from sfumato.parties.mailbox import LONGEST, Desk, MemoryMailbox

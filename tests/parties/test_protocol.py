@@ -11,11 +11,11 @@ from helpers_protocol import COST, EACH, FIRST, NO_NOISE, ROWS, SECOND, Study, a
 
 from helpers_parties import SCHEMA, epsilon, split
 from sfumato.errors import DataError, ProtocolError
+from sfumato.identity import Signer
 from sfumato.parties.agreement import Key, Ready
 from sfumato.parties.curator import Chair
 from sfumato.parties.envelopes import open_, seal
 from sfumato.parties.federation import Rounds
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import LocalWire, Player, federation
 from sfumato.parties.mailbox import MemoryMailbox

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from helpers_release import Forger, released
 from sfumato.cli import app
 from sfumato.errors import ReleaseError
-from sfumato.parties.identity import Signer
+from sfumato.identity import Signer
 from sfumato.privacy.accountant import gaussian_delta
 from sfumato.privacy.conversions import gaussian_of_pure
 from sfumato.privacy.mechanisms import NOISES

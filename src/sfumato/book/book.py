@@ -22,6 +22,7 @@ from sfumato.book.payments import (
     SPENT,
     Payment,
     Standing,
+    approval_bytes,
     check,
     check_unit,
     payment,
@@ -30,6 +31,7 @@ from sfumato.book.payments import (
 )
 from sfumato.book.policy import Policy
 from sfumato.errors import BookError
+from sfumato.identity import Signer
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.neighbours import Neighbours
 
@@ -85,6 +87,12 @@ class Book:
             unit = {"rows": neighbours.rows, "replace": neighbours.replace, "persons": neighbours.persons}
             self._append(change, "opened", population=population, unit=unit, policy=policy.to_dict())
 
+    def approver(self, number: int, public: str) -> str:
+        """The name that the policy has for a key; the key itself if it has none."""
+        entries = self._chain.entries()
+        approvers = standing(entries, payment(entries, number, PROPOSED).population).policy.approvers
+        return next((name for name, key in approvers if key == public), public)
+
     def standing(self, population: str) -> Standing:
         """What a population has spent, and on what."""
         return standing(self._chain.entries(), population)
@@ -102,15 +110,26 @@ class Book:
             facts = {"title": title, "budget": budget.to_dict(), "method": method, "by": by}
             return int(self._append(change, PROPOSED, population=population, **facts)["number"])
 
-    def approve(self, number: int, by: str) -> tuple[str, ...]:
-        """Agree to a proposal; gives all who have. Who proposed may agree, and each name counts once."""
+    def approve(self, number: int, by: str, signer: Signer | None = None) -> tuple[str, ...]:
+        """Agree to a proposal; gives all who have. Who proposed may agree, and each name counts once.
+
+        Args:
+            number: of the proposal.
+            by: the name of who agrees.
+            signer: their key, where the policy names approvers: it must be the one that the policy has for them.
+        """
         if not by.strip():
             raise BookError("an approval needs a name; give yours")
         with self._chain.change() as change:
             proposed = payment(change.entries, number, PROPOSED)
             if by in proposed.approved_by:
                 raise BookError(f"{by!r} has approved payment {number} already; another person has to")
-            self._append(change, APPROVED, payment=number, by=by)
+            keys = dict(standing(change.entries, proposed.population).policy.approvers)
+            is_right = keys.get(by) == signer.public if keys and signer is not None else not keys and signer is None
+            if not is_right:
+                raise BookError(_wrong_key(proposed.population, by, tuple(keys), signer is not None))
+            signed = {} if signer is None else {"signature": signer.sign(approval_bytes(proposed)).hex()}
+            self._append(change, APPROVED, payment=number, by=by, **signed)
             return (*proposed.approved_by, by)
 
     def reserve(
@@ -196,6 +215,16 @@ class Book:
     def _append(self, change: Change, what: str, **facts: Any) -> Entry:
         time = self._now().isoformat(timespec="seconds")
         return change.append({"what": what, "time": time, **facts})
+
+
+def _wrong_key(population: str, by: str, names: tuple[str, ...], has_key: bool) -> str:
+    if not names:
+        return f"the policy of {population!r} names no keys, so an approval there is a name; give no key"
+    if by not in names:
+        return f"the policy of {population!r} lets {', '.join(names)} approve; {by!r} is none of them"
+    if not has_key:
+        return f"the policy of {population!r} wants approvals to be signed; give the key of {by!r} (--key FILE)"
+    return f"this is not the key that the policy of {population!r} has for {by!r}; give that one"
 
 
 class Running:

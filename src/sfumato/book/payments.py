@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,6 +12,7 @@ from sfumato.book.chain import Entry
 from sfumato.book.policy import FREE, Policy, Price
 from sfumato.errors import BookError, BudgetExceeded
 from sfumato.exact import printed_up
+from sfumato.identity import verified
 from sfumato.privacy.accountant import membership_advantage
 from sfumato.privacy.budget import ZCDP, Budget, budget_from_dict
 from sfumato.privacy.neighbours import Neighbours
@@ -36,6 +38,8 @@ class Payment:
         year: in which it was reserved.
         method: the method that is to run, if it is one of ours.
         approved_by: who agreed.
+        proposal: the hash of its first entry, which covers all that is proposed and all that came before: what an
+            approval is a signature of, where the policy names keys.
         release: the SHA-256 of the manifest of the release, once it is there.
         head: the hash of the last entry about it.
     """
@@ -49,6 +53,7 @@ class Payment:
     year: int
     method: str = ""
     approved_by: tuple[str, ...] = ()
+    proposal: str = ""
     release: str | None = None
     head: str = ""
 
@@ -141,11 +146,12 @@ def payments(entries: Sequence[Entry]) -> list[Payment]:
             budget = budget_from_dict(entry["budget"])
             price = (policies[population].price if what == PROPOSED else policies[population].price_outside)(budget)
             method = entry.get("method", "")
-            new = Payment(number, population, entry["title"], budget, price, what, year, method, head=entry["hash"])
-            found[number] = new
+            heads = {"proposal": entry["hash"], "head": entry["hash"]}
+            found[number] = Payment(number, population, entry["title"], budget, price, what, year, method, **heads)
         elif what != "opened":
             old = replace(found[entry["payment"]], head=entry["hash"])
             if what == APPROVED:
+                _check_approval(policies[old.population], old, entry)
                 new = replace(old, approved_by=(*old.approved_by, entry["by"]))
             elif what == RESERVED:
                 new = replace(old, state=what, year=year)
@@ -153,6 +159,26 @@ def payments(entries: Sequence[Entry]) -> list[Payment]:
                 new = replace(old, state=what, release=entry.get("release"))
             found[old.number] = new
     return list(found.values())
+
+
+def approval_bytes(proposed: Payment) -> bytes:
+    """What somebody signs to approve a payment."""
+    return b"sfumato book: I approve the proposal " + proposed.proposal.encode()
+
+
+def _check_approval(policy: Policy, proposed: Payment, entry: Entry) -> None:
+    """Refuse a book in which somebody approved without the key that the policy names.
+
+    A chain alone can't tell that: who can write the file can compute its hashes, but not somebody else's signature.
+    """
+    if not policy.approvers:
+        return
+    signature = bytes.fromhex(entry["signature"]) if re.fullmatch("[0-9a-f]{128}", entry.get("signature", "")) else b""
+    if not verified(dict(policy.approvers).get(entry["by"], ""), signature, approval_bytes(proposed)):
+        raise BookError(
+            f"the approval of payment {proposed.number} at entry {entry['number']} is not signed with the key that the "
+            "policy names; keep the file as evidence, and restore the newest copy that is whole"
+        )
 
 
 def check(own: Standing, population: str, title: str, price: Price, method: str, year: int) -> None:

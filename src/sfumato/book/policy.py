@@ -9,6 +9,7 @@ from typing import Any
 
 from sfumato.errors import BudgetError
 from sfumato.exact import exact_number, printed_up
+from sfumato.identity import check_public
 from sfumato.privacy.budget import SMALLEST, ZCDP, ApproxDP, Budget, PureDP, SkellamDP, budget_from_dict
 from sfumato.privacy.conversions import cost_of_pure
 from sfumato.privacy.sensitivity import Notion
@@ -47,6 +48,8 @@ class Policy:
         per_release: for one release.
         per_year: for all releases that were reserved in one calendar year (UTC).
         two_names_above: a dearer release needs the approval of two persons.
+        approvers: who may approve, and the public key of each: an approval is then a signature with that key. Without
+            any, an approval is a name that somebody typed.
         pure_epsilon: the part of epsilon that is kept for pure releases, which add up within it. Without one they are
             paid in the currency of the budget, which is dear for an epsilon above about 0.3.
         outside_delta: the part of delta that is kept for releases which only state an (epsilon, delta).
@@ -60,8 +63,12 @@ class Policy:
     pure_epsilon: Fraction = Fraction(0)
     outside_delta: Fraction = Fraction(0)
     methods: tuple[str, ...] = ()
+    approvers: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        names, keys = [name for name, _ in self.approvers], [check_public(*one) for one in self.approvers]
+        if len(set(names)) < len(names) or len(set(keys)) < len(keys) or (keys and len(keys) < 2):
+            raise BudgetError("'approvers' needs two persons or more, each with a name and a key of their own")
         if self.pure_epsilon and not (
             isinstance(self.budget, ApproxDP | SkellamDP) and 0 < self.pure_epsilon < self.budget.epsilon
         ):
@@ -160,13 +167,14 @@ class Policy:
             **{name: str(limit) for name, limit in limits.items() if limit is not None},
             **{name: str(getattr(self, name)) for name in ("pure_epsilon", "outside_delta") if getattr(self, name)},
             **({"methods": list(self.methods)} if self.methods else {}),
+            **({"approvers": dict(self.approvers)} if self.approvers else {}),
         }
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Policy:
         """Read a policy; what it does not know is an error, since a limit with a slip in its name would be none."""
         numbers = ("per_release", "per_year", "two_names_above", "pure_epsilon", "outside_delta")
-        known = {"budget", "methods", *numbers}
+        known = {"budget", "methods", "approvers", *numbers}
         try:
             if unknown := sorted(set(record) - known):
                 raise BudgetError(f"a policy has the key {unknown[0]!r}; known keys are {', '.join(sorted(known))}")
@@ -174,7 +182,8 @@ class Policy:
             methods = record.get("methods", [])
             if type(methods) is not list or any(type(one) is not str for one in methods):
                 raise ValueError
-            return cls(budget_from_dict(record["budget"]), **limits, methods=tuple(methods))
+            approvers = tuple((str(name), str(key).lower()) for name, key in record.get("approvers", {}).items())
+            return cls(budget_from_dict(record["budget"]), **limits, methods=tuple(methods), approvers=approvers)
         except (KeyError, TypeError, ValueError, AttributeError):
             raise BudgetError(
                 "a policy cannot be read; wanted 'budget', such as {'kind': 'approximate', 'epsilon': '4', "

@@ -19,6 +19,7 @@ from sfumato.book.policy import FREE
 from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.errors import BookError, BudgetError
 from sfumato.exact import exact_number, printed_up
+from sfumato.identity import Signer
 from sfumato.job import Job
 from sfumato.privacy.budget import Budget, budget_of
 from sfumato.privacy.neighbours import Neighbours
@@ -112,11 +113,16 @@ def approve(
     file: BookArgument,
     proposal: Annotated[int, typer.Argument(help="The number of the proposal.")],
     name: NameOption = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The file of your private key, where the policy names approvers' keys.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Agree to a proposal with your name."""
+    """Agree to a proposal with your name, or with your signature where the policy asks for one."""
+    signer = None if key is None else Signer.load(key)
     with closing(Book(file)) as book:
-        names = book.approve(proposal, _name(name))
+        by = _name(name) if signer is None or name is not None else book.approver(proposal, signer.public)
+        names = book.approve(proposal, by, signer)
     if as_json:
         print_json({"proposal": proposal, "approved_by": list(names)})
         return
@@ -172,11 +178,15 @@ def check(
                 f"the book {str(file)!r} does not hold the head {lacking[0]}: it is another book, or was restored from "
                 "an older copy and has forgotten what was spent since; restore the newest copy"
             )
-        entries, last = len(book.entries()), book.head
+        for name in book.populations:
+            book.standing(name)  # refuses approvals whose signature is not the policy's
+        entries, last = book.entries(), book.head
+    signed = sum("signature" in one for one in entries)
     if as_json:
-        print_json({"entries": entries, "head": last})
+        print_json({"entries": len(entries), "signed_approvals": signed, "head": last})
         return
-    out.print(f"{entries} entries, an unbroken chain. Head: {last}")
+    right = f", {signed} signed approvals, all by keys of their policies" if signed else ""
+    out.print(f"{len(entries)} entries, an unbroken chain{right}. Head: {last}")
 
 
 @contextmanager

@@ -12,10 +12,10 @@ from rich.table import Table
 from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.errors import ProtocolError
 from sfumato.fitting import check_fits
+from sfumato.identity import Signer, check_public
 from sfumato.parties.authority import DAYS, Authority, write_certificates, write_request
 from sfumato.parties.consortium import add_signature, check_consent, read_manifest, signature_problems, write_manifest
 from sfumato.parties.consortium import revoke as revoke_signature
-from sfumato.parties.identity import Signer, check_public
 from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.manifest import Manifest
 from sfumato.parties.study import protected

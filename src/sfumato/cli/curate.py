@@ -31,12 +31,12 @@ from sfumato.cli.parties_options import (
 from sfumato.cli.synthesize import STAGES, check_drawing, summary
 from sfumato.errors import ProtocolError
 from sfumato.files import check_new
+from sfumato.identity import Signer
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.consortium import signed_manifest
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.health import reporting
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.manifest import Manifest
 from sfumato.parties.rehearsal import Rehearsal

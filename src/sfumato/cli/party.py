@@ -33,12 +33,12 @@ from sfumato.cli.parties_options import (
 from sfumato.errors import ProtocolError, StudyEnded
 from sfumato.exact import exact_number, printed_up
 from sfumato.fitting import check_fits
+from sfumato.identity import Signer
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.consortium import signed_manifest
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.health import reporting
-from sfumato.parties.identity import Signer
 from sfumato.parties.lifetime import Lifetime
 from sfumato.parties.mailbox import Mailbox
 from sfumato.parties.manifest import Manifest

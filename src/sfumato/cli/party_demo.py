@@ -18,9 +18,9 @@ from sfumato import tables
 from sfumato.cli.parties_options import check_installed
 from sfumato.errors import ProtocolError
 from sfumato.files import write
+from sfumato.identity import Signer
 from sfumato.parties.authority import write_certificates
 from sfumato.parties.consortium import add_signature, write_manifest
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.manifest import Manifest
 from sfumato.recipes import RECIPES

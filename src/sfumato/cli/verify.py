@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sfumato.cli.console import JsonOption, explained, out, print_json
-from sfumato.parties.identity import Signer
+from sfumato.identity import Signer
 from sfumato.text import one_line
 from sfumato.verify import verify
 from sfumato.verify.findings import LIMITS, STYLES

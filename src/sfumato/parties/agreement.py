@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from sfumato.parties.identity import Signer
+from sfumato.identity import Signer
 from sfumato.parties.letters import CURATOR, MIDDLE, SMALL, Letter, Members, Place, json_bytes, signed_by, text_of
 from sfumato.parties.store import NO_HEAD
 

@@ -20,8 +20,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from sfumato import files
 from sfumato.errors import ProtocolError
+from sfumato.identity import read_secret, write_secret
 from sfumato.parties.certificates import TlsFiles
-from sfumato.parties.identity import read_secret, write_secret
 from sfumato.privacy.entropy import SystemEntropy
 
 AUTHORITY = "sfumato consortium"

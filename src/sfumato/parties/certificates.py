@@ -16,7 +16,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
 from sfumato.errors import ProtocolError
-from sfumato.parties.identity import read_secret
+from sfumato.identity import read_secret
 
 AUTHORITY = "sfumato consortium"
 """The name of a consortium's own authority."""

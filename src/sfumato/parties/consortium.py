@@ -14,8 +14,8 @@ from typing import Any
 
 from sfumato import files
 from sfumato.errors import ProtocolError, SchemaError
+from sfumato.identity import Signer, verified
 from sfumato.job import check_observed
-from sfumato.parties.identity import Signer, verified
 from sfumato.parties.manifest import LONGEST, Manifest
 from sfumato.parties.questions import UNREADABLE
 from sfumato.schema.schema import Schema

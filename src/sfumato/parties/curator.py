@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.errors import ProtocolError, StudyEnded, TryAgain
+from sfumato.identity import Signer
 from sfumato.parties import recovery
 from sfumato.parties.agreement import Go, Key, Ready, Roster
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import ATTEMPTS, CURATOR, LATER, Members
 from sfumato.parties.messages import Ask, Message, Refusal, Reveal, Share, Unmask
 from sfumato.parties.questions import Question

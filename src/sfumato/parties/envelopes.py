@@ -11,8 +11,8 @@ import struct
 from typing import Any, get_args
 
 from sfumato.errors import ProtocolError, SfumatoError
+from sfumato.identity import Signer, verified
 from sfumato.parties.agreement import Go, Roster
-from sfumato.parties.identity import Signer, verified
 from sfumato.parties.letters import ATTEMPTS, CURATOR, LARGE, ROUNDS, Members, Place, json_bytes
 from sfumato.parties.messages import Ask, Done, End, Message, Share, Unmask
 from sfumato.parties.questions import UNREADABLE

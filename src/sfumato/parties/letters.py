@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sfumato.parties.identity import verified
+from sfumato.identity import verified
 
 CURATOR = "curator"
 """The name of the one who asks and adds up; no party may have it."""

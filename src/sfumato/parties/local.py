@@ -10,11 +10,11 @@ from sfumato import tables
 from sfumato.data.coding import Coding
 from sfumato.errors import ProtocolError
 from sfumato.fitting import note_schema
+from sfumato.identity import Signer
 from sfumato.intake.attributes import Attributes
 from sfumato.job import Job, recipe_of
 from sfumato.parties.curator import Chair, Incoming
 from sfumato.parties.federation import Federation, Rounds, check_method, check_unit
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.mailbox import Desk, Mailbox, MemoryMailbox
 from sfumato.parties.messages import Message

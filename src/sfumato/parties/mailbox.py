@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from sfumato.errors import ProtocolError
+from sfumato.identity import Signer
 from sfumato.parties.envelopes import address, open_, seal
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import LARGE, Members
 from sfumato.parties.messages import Message
 

@@ -13,9 +13,9 @@ from importlib.metadata import version
 from typing import Any
 
 from sfumato.errors import ProtocolError
+from sfumato.identity import Signer, check_public, verified
 from sfumato.job import Job, recipe_of
 from sfumato.parties.federation import check_method, check_unit
-from sfumato.parties.identity import Signer, check_public, verified
 from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.questions import UNREADABLE
 from sfumato.parties.recovery import check_recovery

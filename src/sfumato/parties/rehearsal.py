@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import fields
 
-from sfumato.parties.identity import Signer
+from sfumato.identity import Signer
 from sfumato.parties.manifest import Manifest
 from sfumato.parties.seat import Approve, Seat
 from sfumato.parties.store import Store

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sfumato.parties.identity import Signer
+from sfumato.identity import Signer
 from sfumato.parties.letters import Members
 from sfumato.parties.store import Record, Store
 from sfumato.privacy.budget import Budget

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from sfumato.errors import BudgetError, FileError, ProtocolError, SfumatoError, StudyEnded, TryAgain
 from sfumato.exact import exact_number
+from sfumato.identity import Signer
 from sfumato.parties.agreement import Roster
 from sfumato.parties.book import Book
 from sfumato.parties.curator import Chair, Incoming
 from sfumato.parties.federation import Rounds
 from sfumato.parties.fingerprint import Fingerprint
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR, LARGE, REASON
 from sfumato.parties.local import federation, study_budget
 from sfumato.parties.mailbox import Desk, Mailbox

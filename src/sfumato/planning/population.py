@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sfumato.data.records import Records
 from sfumato.intake.attributes import Attributes
 from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.ruled import Ruled
 from sfumato.schema.schema import Schema
+from sfumato.synthesize.repair import repaired
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,11 @@ class Population:
             own = np.sqrt(1 - self.dependence - self.grouped) * rng.standard_normal(rows)
             place = np.asarray(ndtr(shared + group + own), dtype=np.float64)
             columns.append(_codes(attribute.size, self.skew, place, rng))
-        codes = attributes.decode(Records(attributes.domain, columns))
-        table = SchemaCodec(schema).decode(codes, rng)
+        made = Records(attributes.domain, columns)
+        if schema.rules:  # real rows obey them, or nearly all do
+            ruled = Ruled(schema)
+            made = repaired(made, ruled.checks, ruled.constraints, ruled.example, rng).records
+        table = SchemaCodec(schema).decode(attributes.decode(made), rng)
         if schema.unit.column is not None:  # as many rows of each person as are kept; one, where persons are counted
             each = 1 if schema.unit.count == "persons" else schema.unit.rows
             persons = pa.array(np.arange(rows) // each).cast(pa.string())

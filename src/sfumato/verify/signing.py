@@ -9,7 +9,7 @@ from typing import Any
 
 from sfumato.errors import ReleaseError
 from sfumato.files import write
-from sfumato.parties.identity import Signer, verified
+from sfumato.identity import Signer, verified
 from sfumato.release.manifest import ENVELOPE, MANIFEST, manifest_of
 from sfumato.release.storage import read_json
 

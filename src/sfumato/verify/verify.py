@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sfumato.book import Book
 from sfumato.errors import ReleaseError, SfumatoError
-from sfumato.parties.identity import check_public
+from sfumato.identity import check_public
 from sfumato.release import Release, storage
 from sfumato.release.manifest import MANIFEST
 from sfumato.verify import accounts, files, repeat, replay

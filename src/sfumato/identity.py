@@ -54,7 +54,7 @@ class Signer:
         except (ValueError, TypeError):
             key = None
         if not isinstance(key, Ed25519PrivateKey):
-            raise ProtocolError(f"{str(path)!r} is not a private key of Sfumato; make one with: sfumato consortium key")
+            raise ProtocolError(f"{str(path)!r} is not a private key of Sfumato; make one with: sfumato key")
         return cls(key)
 
     def __repr__(self) -> str:
@@ -79,8 +79,7 @@ def check_public(name: str, public: str) -> str:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
     except ValueError:
         raise ProtocolError(
-            f"the public key of {name!r} is not 64 hexadecimal digits; take it from the output of: sfumato "
-            "consortium key"
+            f"the public key of {name!r} is not 64 hexadecimal digits; take it from the output of: sfumato key"
         ) from None
     return public.lower()
 
