@@ -17,11 +17,7 @@ from sfumato.files import check_new
 from sfumato.fitting import run_job
 from sfumato.identity import Signer
 from sfumato.job import Job, recipe_of
-<<<<<<< HEAD
 from sfumato.outlook import outlook
-from sfumato.parties.identity import Signer
-=======
->>>>>>> c41d9f0 (Sign approvals in a book, and let made-up rows obey the rules)
 from sfumato.privacy.budget import Budget, budget_of
 from sfumato.recipes import DEFAULT
 from sfumato.release import Release, storage
