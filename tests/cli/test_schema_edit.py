@@ -42,9 +42,10 @@ def test_a_wide_draft_is_confirmed_in_a_few_answers(study):
     assert drafted.ignore == ("note",)
     assert len(drafted.unaccepted) == 34
     typed = ["k", "form 3", "b", "b", "0", "120", "k", "leaflet", "a", "A. Steward", "dates are on our web site", "i"]
+    typed += [""] * 4  # nothing to say about the table as a whole
     result = edit(study / "trial.yaml", typed=typed)
     assert result.exit_code == 0, result.output
-    assert "12 answers; 0 of 33 columns are still to be confirmed" in " ".join(result.output.split())
+    assert "16 answers; 0 of 33 columns are still to be confirmed" in " ".join(result.output.split())
     schema = Schema.load(study / "trial.yaml")
     assert (schema["age"].min, schema["age"].max, schema["age"].domain_from) == (0, 120, "declared")
     assert schema["symptom 7"].note == "form 3"
@@ -53,6 +54,31 @@ def test_a_wide_draft_is_confirmed_in_a_few_answers(study):
     assert schema.ignore == ("note", "site")
     assert stat.S_IMODE(os.stat(study / "trial.yaml").st_mode) == 0o600
     assert sfumato("schema", "check", study / "trial.csv", "--schema", study / "trial.yaml").exit_code == 0
+
+
+def test_questions_about_the_table_come_last(tmp_path):
+    age = {"name": "age", "type": "integer", "min": 0, "max": 120, "domain_from": "observed"}
+    days = [
+        {"name": name, "type": "date", "min": "2020-01-01", "max": "2021-12-31"} for name in ("born", "seen", "left")
+    ]
+    site = {"name": "site", "type": "categorical", "categories": ["north", "south"]}
+    person = {"name": "person", "type": "categorical", "categories": ["p1", "p2"]}
+    rules = [{"less_or_equal": ["born", "seen"]}, {"less_or_equal": ["born", "left"]}]
+    file = tmp_path / "s.yaml"
+    file.write_text(yaml.safe_dump({"name": "t", "columns": [age, *days, site, person], "rules": rules}))
+    typed = ["v", "999, 998", "k", "form 3", "person", "no", "person", "3", "site", "9", "2"]
+    typed += ["{less_or_equal: [seen, nothing]}", "{", '{"less_or_equal": ["seen", "left"]}', "", "12345", "10000"]
+    result = edit(file, typed=typed)
+    assert result.exit_code == 0, result.output
+    assert "2. born <= left" in result.output
+    assert result.output.count("That cannot be") == 5  # no number, no rule 9, no column, no YAML, no public guess
+    schema = Schema.load(file)
+    assert schema["age"].special == (999, 998)
+    assert (schema.unit.column, schema.unit.rows, schema.label, schema.rows_guess) == ("person", 3, "site", 10_000)
+    assert "person" not in schema.names
+    assert list(map(str, schema.rules)) == ["born <= seen", "seen <= left"]
+    edit(file, typed=["-", "", "", "", ""])
+    assert Schema.load(file).unit.column is None
 
 
 def test_an_interrupted_edit_goes_on_where_it_was(study):

@@ -106,8 +106,19 @@ def test_dates_in_order_and_values_missing_together():
     one = [None if hidden else "a" if number % 2 else "b" for number, hidden in enumerate(gone)]
     two = [None if hidden else str(number % 7) for number, hidden in enumerate(gone)]
     drafted = draft(pa.table({"start": start, "end": end, "one": one, "two": two}), "t")
-    assert [rule.root.less_or_equal for rule in drafted.schema.rules] == [("start", "end")]
-    assert any(one.proposal == "missing_patterns" and "two" in one.why for one in drafted.findings)
+    assert list(map(str, drafted.schema.rules)) == ["start <= end", "one and two are missing together"]
+    assert any(one.proposal == "rules" and "two" in one.why for one in drafted.findings)
+
+
+def test_dates_in_formats_of_their_own_are_put_in_order_too():
+    rng = np.random.default_rng(2)
+    start = [date(2019, 12, 1) + timedelta(int(day)) for day in rng.integers(0, 300, 200)]
+    end = [day + timedelta(int(more)) for day, more in zip(start, rng.integers(0, 30, 200), strict=True)]
+    forms = ["%d.%m.%Y" if number % 3 else "%Y-%m-%d" for number in range(200)]
+    texts = [[day.strftime(form) for day, form in zip(days, forms, strict=True)] for days in (start, end)]
+    drafted = draft(pa.table({"start": texts[0], "end": texts[1], "clock": ["12:30", "07:15"] * 100}), "t").schema
+    assert len(drafted["start"].format) == 2
+    assert list(map(str, drafted.rules)) == ["start <= end"]
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
+import yaml
 
 from sfumato.cli.console import explained, out
 from sfumato.cli.schema_text import schema_text
@@ -14,8 +16,12 @@ from sfumato.files import PRIVATE, replacing
 from sfumato.schema import confirming
 from sfumato.schema.confirming import Group, groups
 from sfumato.schema.schema import Schema
+from sfumato.text import one_line
 
-CHOICES = "[k]nown in public  [b]ounds of your own  [i]gnore  [a]ccept as observed  [o]ne by one  [s]kip  [q]uit"
+CHOICES = (
+    "[k]nown in public  [b]ounds of your own  special [v]alues  [i]gnore  [a]ccept as observed  [o]ne by one  "
+    "[s]kip  [q]uit"
+)
 
 
 @explained
@@ -25,12 +31,14 @@ def edit(
         Path | None, typer.Option("--out", help="Write to this .json or .yaml file instead, and go on there later.")
     ] = None,
 ) -> None:
-    """Confirm a draft by questions: what is publicly known, what is left out, what is accepted, and by whom."""
+    """Confirm a draft by questions: what is publicly known, what is left out or accepted; then persons and rules."""
     target = out_file or schema
     session = _Session(Schema.load(target if target.exists() else schema), target)
     schema_text(session.schema, target)  # an unknown ending is refused before the first question
     while not session.done and (waiting := session.waiting()):
         session.settle(waiting[0])
+    if not session.done and not session.waiting():
+        session.table()
     left, columns = len(session.schema.unaccepted), len(session.schema.columns)
     out.print(f"{target}: {session.answers} answers; {left} of {columns} columns are still to be confirmed.")
 
@@ -65,38 +73,95 @@ class _Session:
             self.done = True
         elif answer == "s":
             self._skipped |= set(group.columns)
-        elif answer == "o" or (answer == "b" and len(group.columns) > 1):
+        elif answer == "o" or (answer in ("b", "v") and len(group.columns) > 1):
             self._one_by_one(group)
         else:
+            self._keep(lambda: self._changed(answer, group.columns), again=False)
+
+    def table(self) -> None:
+        """Ask what concerns all columns; an empty answer leaves it as it is."""
+        out.print()
+        out.print("The columns are settled. A few questions about the table as a whole; Enter leaves it as it is.")
+        self._keep(self._persons)
+        self._keep(self._label)
+        if self.schema.rules:
+            out.print("These rules were seen in the rows. Keep those that must hold by what the columns mean:")
+            for number, rule in enumerate(self.schema.rules, 1):
+                out.print(f"{number}. {rule}", soft_wrap=True)
+            self._keep(self._dropped)
+        while self._keep(self._rule):
+            pass
+        self._keep(self._rows)
+
+    def _keep(self, question: Callable[[], Schema | None], again: bool = True) -> bool:
+        """Ask, again until the answer makes sense, and keep it on disk; whether there was one."""
+        while True:
             try:
-                self._change(answer, group.columns)
+                changed = question()
+                if changed is not None:
+                    with replacing(self._file, PRIVATE) as file:
+                        file.write(schema_text(changed, self._file).encode())
+                    self.schema = changed
+                return changed is not None
             except SchemaError as problem:
                 out.print(f"That cannot be: {problem}", soft_wrap=True)
+            if not again:
+                return False
+
+    def _persons(self) -> Schema | None:
+        unit = self.schema.unit
+        now = f"{unit.column}, of whom {unit.rows} rows count" if unit.column else "none, each row is a person"
+        column = self._ask(f"Column that tells persons apart, or - for none (now {one_line(now)})")
+        if not column:
+            return None
+        rows = 1 if column == "-" else _whole(self._ask("How many rows of a person count? Noise grows with it"))
+        return confirming.with_persons(self.schema, None if column == "-" else column, rows)
+
+    def _label(self) -> Schema | None:
+        column = self._ask(f"Column that models are to predict (now {one_line(self.schema.label or 'none')})")
+        return confirming.with_label(self.schema, column) if column else None
+
+    def _dropped(self) -> Schema | None:
+        numbers = self._ask("Numbers of rules to drop, with commas")
+        return confirming.without_rules(self.schema, list(map(_whole, numbers.split(",")))) if numbers else None
+
+    def _rule(self) -> Schema | None:
+        text = self._ask('Another rule, such as {"less_or_equal": ["born", "died"]} (docs/rules.md)')
+        if not text:
+            return None
+        try:
+            return confirming.with_rule(self.schema, yaml.safe_load(text))
+        except yaml.YAMLError:
+            raise SchemaError("it is not JSON or YAML") from None
+
+    def _rows(self) -> Schema | None:
+        now = self.schema.rows_guess or "none"
+        rows = self._ask(f"About how many rows, for all to know: one digit and zeros (now {now})")
+        return confirming.with_rows_guess(self.schema, _whole(rows)) if rows else None
 
     def _one_by_one(self, group: Group) -> None:
         for name, values in zip(group.columns, group.values, strict=True):
             while not self.done and name in self.schema.unaccepted and name not in self._skipped:
                 self.settle(Group("by itself", (name,), (values,)))
 
-    def _change(self, answer: str, names: tuple[str, ...]) -> None:
+    def _changed(self, answer: str, names: tuple[str, ...]) -> Schema | None:
         match answer:
             case "k":
                 note = self._ask("Where is it written? (codebook, law, form)")
-                changed = confirming.declared(self.schema, names, note)
+                return confirming.declared(self.schema, names, note)
             case "b":
                 low, high = (_number(self._ask(f"{word} value that may occur")) for word in ("Smallest", "Largest"))
-                changed = confirming.bounded(self.schema, names[0], low, high)
+                return confirming.bounded(self.schema, names[0], low, high)
+            case "v":
+                numbers = self._ask("Numbers that mean something by themselves, such as 999, with commas")
+                return confirming.special(self.schema, names[0], [_number(one) for one in numbers.split(",") if one])
             case "i":
-                changed = confirming.ignored(self.schema, names)
+                return confirming.ignored(self.schema, names)
             case "a":
                 self._by = self._by or self._ask("Your name, which will be published")
-                changed = self.schema.accepting(names, self._by, self._ask("Why may these values be public?"))
-            case _:
-                out.print("Give one of the letters in brackets.")
-                return
-        with replacing(self._file, PRIVATE) as file:
-            file.write(schema_text(changed, self._file).encode())
-        self.schema = changed
+                return self.schema.accepting(names, self._by, self._ask("Why may these values be public?"))
+        out.print("Give one of the letters in brackets.")
+        return None
 
     def _ask(self, question: str) -> str:
         self.answers += 1
@@ -110,3 +175,10 @@ def _number(text: str) -> int | float:
         except ValueError:
             continue
     raise SchemaError(f"{text!r} is not a number")
+
+
+def _whole(text: str) -> int:
+    number = _number(text)
+    if not isinstance(number, int):
+        raise SchemaError(f"{text!r} is not a whole number")
+    return number

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
+from sfumato.errors import SchemaError
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime
 from sfumato.schema.schema import Schema
 
@@ -88,7 +90,50 @@ def ignored(schema: Schema, names: Sequence[str]) -> Schema:
     keys["ignore"] = [*keys.get("ignore", []), *names]
     if keys.get("label") in names:
         del keys["label"]
-    keys["rules"] = [rule for rule in keys.get("rules", []) if not set(rule.get("less_or_equal", ())) & set(names)]
+    kept = [not set(rule.names) & set(names) for rule in schema.rules]
+    return _without_empty(keys | {"rules": list(compress(keys.get("rules", []), kept))})
+
+
+def special(schema: Schema, name: str, values: Sequence[int | float]) -> Schema:
+    """These numbers of a column mean something by themselves: each gets a code of its own."""
+    return _changed(schema, [name], {"special": list(values) or None})
+
+
+def with_persons(schema: Schema, column: str | None, rows: int) -> Schema:
+    """This column tells persons apart, of whom so many rows count; None if each row is a person."""
+    if column is None:
+        return _without_empty(schema.to_dict() | {"unit": None})
+    kept = ignored(schema, [column]).to_dict() if column in schema.names else schema.to_dict()
+    kept["ignore"] = [name for name in kept.get("ignore", []) if name != column]
+    return _without_empty(kept | {"unit": {"column": column, "rows": rows}})
+
+
+def with_label(schema: Schema, column: str) -> Schema:
+    """What models are to predict from the other columns."""
+    return Schema.parse(schema.to_dict() | {"label": column})
+
+
+def with_rows_guess(schema: Schema, rows: int) -> Schema:
+    """A guess of the rows that the public may know."""
+    return Schema.parse(schema.to_dict() | {"rows_guess": rows})
+
+
+def with_rule(schema: Schema, rule: Any) -> Schema:
+    """One rule more."""
+    keys = schema.to_dict()
+    return Schema.parse(keys | {"rules": [*keys.get("rules", []), rule]})
+
+
+def without_rules(schema: Schema, numbers: Collection[int]) -> Schema:
+    """Rules were true of these rows only, and not of all that may come; they are numbered from 1."""
+    keys = schema.to_dict()
+    if not set(numbers) <= set(range(1, len(schema.rules) + 1)):
+        raise SchemaError(f"rules have the numbers 1 to {len(schema.rules)}; give some of these")
+    kept = [rule for number, rule in enumerate(keys.get("rules", []), 1) if number not in numbers]
+    return _without_empty(keys | {"rules": kept})
+
+
+def _without_empty(keys: dict[str, Any]) -> Schema:
     return Schema.parse({key: value for key, value in keys.items() if value or key == "columns"})
 
 

@@ -7,9 +7,9 @@ are nearly unique are left out (`ignore`), unless a person asks for them by name
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import SchemaError
-from sfumato.schema.draft_dates import of_moments
-from sfumato.schema.draft_facts import Facts, Finding
+from sfumato.schema.draft_dates import moments_of, of_moments
+from sfumato.schema.draft_facts import Facts, Finding, plain
 from sfumato.schema.draft_numbers import integer_keys, number_keys
 from sfumato.schema.draft_table import (
     LABELS,
@@ -226,7 +226,7 @@ def _related(table: pa.Table, keys: Keys) -> list[Finding]:
     for name, column in named.items():
         if column["type"] == "categorical" and 2 <= len(column["categories"]) <= 1_000:
             places = {label: place for place, label in enumerate(column["categories"])}
-            texts = table.column(name).to_pylist()
+            texts = plain(table.column(name)).to_pylist()
             coded[name] = np.array([places.get(str(text), -1) for text in texts], dtype=np.int64)
             labels[name] = column["categories"]
     for image, (source, values) in functions(coded, labels).items():
@@ -234,33 +234,40 @@ def _related(table: pa.Table, keys: Keys) -> list[Finding]:
         found.append(
             Finding(image, "derived", f"always the same for the same value of {source}, from which it is computed")
         )
-    return found + _ordered(table, keys, named) + _missing(table, named)
+    return found + _ruled(keys, [*_ordered(table, named), *_missing(table, named)])
 
 
-def _ordered(table: pa.Table, keys: Keys, named: dict[str, Keys]) -> list[Finding]:
-    moments = {
-        name: np.array([_moment(value) for value in table.column(name).to_pylist()], dtype=np.int64)
-        for name, column in named.items()
-        if column["type"] == "date" and "format" not in column
-    }
-    found = orders(moments)
-    if found:
-        keys["rules"] = [{"less_or_equal": list(pair)} for pair in found]
-    return [Finding(first, "rules", f"never later than {second}") for first, second in found]
+def _ruled(keys: Keys, seen: Sequence[tuple[Keys, Finding]]) -> list[Finding]:
+    """Declare what was seen as rules, but for those that the schema would refuse."""
+    found = []
+    for rule, finding in seen:
+        ruled = keys | {"rules": [*keys.get("rules", ()), rule]}
+        try:
+            Schema.parse(ruled)
+        except SchemaError:
+            continue
+        keys["rules"] = ruled["rules"]
+        found.append(finding)
+    return found
 
 
-def _moment(value: Any) -> int:
-    try:
-        day = date.fromisoformat(value.strip()) if isinstance(value, str) else value
-        return day.toordinal() if isinstance(day, date) and not isinstance(day, datetime) else -(2**62)
-    except ValueError:
-        return -(2**62)
+def _ordered(table: pa.Table, named: dict[str, Keys]) -> Iterator[tuple[Keys, Finding]]:
+    for kind in ("date", "datetime"):
+        moments = {
+            name: np.array(moments_of(plain(table.column(name)).to_pylist(), column), dtype=np.int64)
+            for name, column in named.items()
+            if column["type"] == kind
+        }
+        for first, second in orders(moments):
+            yield {"less_or_equal": [first, second]}, Finding(first, "rules", f"never later than {second}")
 
 
-def _missing(table: pa.Table, named: dict[str, Keys]) -> list[Finding]:
+def _missing(table: pa.Table, named: dict[str, Keys]) -> Iterator[tuple[Keys, Finding]]:
     masks = {}
     for name, column in named.items():
-        if column.get("nullable"):
+        if column.get("nullable") and "derived" not in column:
             tokens = set(column["null_values"])
-            masks[name] = np.array([value is None or value in tokens for value in table.column(name).to_pylist()])
-    return missing_together(masks)
+            masks[name] = np.array([one is None or one in tokens for one in plain(table.column(name)).to_pylist()])
+    for names in missing_together(masks):
+        why = f"missing in the same rows as {', '.join(names[1:])}"
+        yield {"missing_together": names}, Finding(names[0], "rules", why)

@@ -16,6 +16,10 @@ MOMENTS = (*(f"{day} {clock}" for day in DAYS[:6] for clock in CLOCKS), "%Y-%m-%
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?"
 )
+_START = datetime(1, 1, 1, tzinfo=UTC)
+NO_MOMENT = -(2**62)
+"""Stands for a moment that is missing."""
+
 MOST_FORMATS = 3
 MANY = 20
 
@@ -103,3 +107,32 @@ def of_moments(values: list[Any]) -> Keys:
         finest = unit if any(getattr(value, unit) for value in values) else finest
     bounds = (bound.replace(microsecond=0).isoformat() for bound in (low, high))
     return {"type": "datetime", **dict(zip(("min", "max"), bounds, strict=True)), "granularity": finest}
+
+
+def moments_of(values: Iterable[Any], column: Keys) -> list[int]:
+    """The second of each value of a column, from its keys; `NO_MOMENT` where it is missing or no moment."""
+    form = column.get("format", [])
+    formats = [form] if isinstance(form, str) else form
+    known: dict[Any, int] = {}
+    found = []
+    for value in values:
+        if value not in known:
+            known[value] = _moment(value, formats)
+        found.append(known[value])
+    return found
+
+
+def _moment(value: Any, formats: list[str]) -> int:
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            value = next((read for one in formats if (read := _read(text, one))), None) if formats else _iso(text)
+        except ValueError:
+            return NO_MOMENT
+    if isinstance(value, datetime):
+        return int((value.replace(tzinfo=value.tzinfo or UTC) - _START).total_seconds())
+    return value.toordinal() * 86_400 if isinstance(value, date) else NO_MOMENT
+
+
+def _iso(text: str) -> date:
+    return date.fromisoformat(text) if len(text) == 10 else datetime.fromisoformat(text)

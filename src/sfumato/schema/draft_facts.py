@@ -37,15 +37,7 @@ class Facts:
     @classmethod
     def of(cls, name: str, values: pa.ChunkedArray) -> Facts:
         """Count the values of a column; NaN counts as missing."""
-        kind = str(values.type)
-        if kind.startswith("dictionary"):
-            values = values.cast(values.type.value_type)
-            kind = str(values.type)
-        if kind.startswith("timestamp"):
-            # Python has no nanoseconds, and moments with a time zone count in UTC.
-            values = values.cast(kind.split(",")[0].rstrip("]") + "]").cast("timestamp[us]", safe=False)
-        if kind.startswith("struct<text"):  # objects of Excel or pandas: numbers and text side by side
-            values = _texts(values)
+        values = plain(values)
         found = [(pair["values"], pair["counts"]) for pair in values.value_counts().to_pylist()]
         present = {value: count for value, count in found if value is not None and value == value}
         return cls(name, len(values), present, len(values) - sum(present.values()))
@@ -63,6 +55,18 @@ class Facts:
     def without(self, tokens: set[str]) -> dict[Any, int]:
         """The values that are not among some texts."""
         return {value: count for value, count in self.counts.items() if value not in tokens}
+
+
+def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column whose values are plain: no dictionary, no objects, no moment that Python has not."""
+    kind = str(values.type)
+    if kind.startswith("dictionary"):
+        values = values.cast(values.type.value_type)
+        kind = str(values.type)
+    if kind.startswith("timestamp"):
+        # Python has no nanoseconds, and moments with a time zone count in UTC.
+        values = values.cast(kind.split(",")[0].rstrip("]") + "]").cast("timestamp[us]", safe=False)
+    return _texts(values) if kind.startswith("struct<text") else values  # objects of Excel or pandas
 
 
 def _texts(values: pa.ChunkedArray) -> pa.ChunkedArray:

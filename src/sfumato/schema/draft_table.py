@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.schema.draft_facts import Facts, Finding
+from sfumato.schema.draft_dates import NO_MOMENT
+from sfumato.schema.draft_facts import Facts
 
 Keys = dict[str, Any]
 Codes = NDArray[np.int64]
@@ -94,28 +95,20 @@ def _is_function(one: Codes, two: Codes) -> bool:
 
 
 def orders(moments: Mapping[str, Codes]) -> list[tuple[str, str]]:
-    """Pairs of columns of moments of which the first is never later; -2^62 stands for missing."""
+    """Pairs of columns of moments of which the first is never later."""
     found = []
     for first, second in permutations(moments, 2):
         one, two = moments[first], moments[second]
-        both = (one > -(2**62)) & (two > -(2**62))
+        both = (one > NO_MOMENT) & (two > NO_MOMENT)
         if both.sum() >= 100 and (one[both] <= two[both]).all() and (one[both] < two[both]).any():
             found.append((first, second))
     return found
 
 
-def missing_together(missing: Mapping[str, NDArray[np.bool_]]) -> list[Finding]:
+def missing_together(missing: Mapping[str, NDArray[np.bool_]]) -> list[list[str]]:
     """Groups of columns that are missing in the same rows."""
     groups: dict[bytes, list[str]] = {}
     for name, mask in missing.items():
         if 0.01 < mask.mean() < 0.99:
             groups.setdefault(mask.tobytes(), []).append(name)
-    return [
-        Finding(
-            names[0],
-            "missing_patterns",
-            f"missing in the same rows as {', '.join(names[1:])}: 'missing_patterns' keeps it so",
-        )
-        for names in groups.values()
-        if len(names) > 1
-    ]
+    return [names for names in groups.values() if len(names) > 1]
