@@ -104,14 +104,16 @@ def promise(study, name, ask):
     return key
 
 
-def roster_for(keys, name, attempt=0):
+def roster_for(keys, name, attempt=0, left_out=()):
     asked = keys[0].asked if keys else ""
-    return Roster(0, attempt, CURATOR, name, asked, tuple(sorted(keys, key=lambda key: key.sender)))
+    return Roster(0, attempt, CURATOR, name, asked, tuple(sorted(keys, key=lambda key: key.sender)), tuple(left_out))
 
 
 def ready(study, keys, attempt=0):
     """Everybody on a roster is ready: what each of them said."""
-    return {key.sender: answer(study.seat(key.sender), roster_for(keys, key.sender, attempt))[0] for key in keys}
+    left_out = sorted(set(study.names) - {key.sender for key in keys})
+    rosters = {key.sender: roster_for(keys, key.sender, attempt, left_out) for key in keys}
+    return {name: answer(study.seat(name), roster)[0] for name, roster in rosters.items()}
 
 
 def go_for(study, readies, name, signer=None):
@@ -119,7 +121,8 @@ def go_for(study, readies, name, signer=None):
     (first, *_) = readies.values()
     marks = tuple(readies[one].mark for one in sorted(readies))
     pieces = {one: readies[one].pieces[name] for one in readies if readies[one].pieces}
-    go = Go(first.round, first.attempt, CURATOR, name, first.roster, marks, "", pieces)
+    go = Go(first.round, first.attempt, CURATOR, name, first.roster, marks, "", "", pieces)
+    go = replace(go, everybody=go.hashed)
     return go.signed(study.members.study, signer or study.signers[CURATOR])
 
 

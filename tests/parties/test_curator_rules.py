@@ -57,8 +57,10 @@ def test_a_key_put_in_by_the_curator_is_refused():
     stranger = [*keys[:2], replace(keys[2], sender="p9")]
     for wrong in (swapped, own_signed, stranger):
         assert "did not sign" in refusal(study, "p1", roster_for(wrong, "p1"))
-    assert "2 parties; at least 3 are wanted" in refusal(study, "p1", roster_for(keys[:2], "p1"))
-    assert "2 parties; at least 3 are wanted" in refusal(study, "p1", roster_for([keys[1], keys[1], keys[2]], "p1"))
+    assert "2 parties; at least 3 are wanted" in refusal(study, "p1", roster_for(keys[:2], "p1", left_out=["p2"]))
+    for few in (keys[:2], [keys[1], keys[1], keys[2]]):
+        assert "does not show the keys of just those" in refusal(study, "p1", roster_for(few, "p1"))
+    assert "leaves out parties that are none" in refusal(study, "p1", roster_for(keys, "p1", left_out=["p9"]))
     (said,) = answer(study.seat("p1"), roster_for(keys, "p1"))
     assert isinstance(said, Ready)
 
@@ -66,7 +68,7 @@ def test_a_key_put_in_by_the_curator_is_refused():
 def test_a_roster_without_its_own_key_is_refused():
     study = Study(parties=4, missing=1)
     keys = [promise(study, name, ask_of()) for name in study.names]
-    assert "does not have the key of p3" in refusal(study, "p3", roster_for(keys[:3], "p3"))
+    assert "does not have the key of p3" in refusal(study, "p3", roster_for(keys[:3], "p3", left_out=["p3"]))
 
 
 def test_one_attempt_has_one_question_one_roster_and_one_vector():

@@ -77,7 +77,7 @@ class Party:
         shutil.copytree(self.books / "roster", self.books / "go")
         with self.opened("go") as seat:
             readies = [*answer(seat, roster), *(answer(one, roster)[0] for one in others.values())]
-        go = Go(0, 0, CURATOR, "north", roster.digest, tuple(one.mark for one in readies), "", {})
+        go = Go(0, 0, CURATOR, "north", roster.digest, tuple(one.mark for one in readies), "", "", {})
         go = go.signed(self.members.study, self.signers[CURATOR])
         for kind in ("done", "end"):
             shutil.copytree(self.books / "go", self.books / kind)

@@ -27,9 +27,11 @@ DOWN, UP = (0, 0, CURATOR, "north"), (0, 0, "north", CURATOR)
 MESSAGES = [
     Ask(*DOWN, "learn", "[]", (QUESTION, Question((), Skellam(Fraction(7))))),
     Key(*UP, "ab", "cd").signed(MEMBERS.study, SIGNERS["north"]),
-    Roster(*DOWN, "ab", (Key(*UP, "ab", "cd", "ef", signature="12"),)),
-    Ready(*UP, "ab", "cd", {"north": "ef", "south": "01"}).signed(MEMBERS.study, SIGNERS["north"]),
-    Go(*DOWN, "ab", (Mark("north", "cd", "ef", "01"),), "", {"south": "23"}).signed(MEMBERS.study, SIGNERS[CURATOR]),
+    Roster(*DOWN, "ab", (Key(*UP, "ab", "cd", "ef", signature="12"),), ("south",)),
+    Ready(*UP, "ab", "12", "cd", {"north": "ef", "south": "01"}).signed(MEMBERS.study, SIGNERS["north"]),
+    Go(*DOWN, "ab", (Mark("north", "12", "cd", "ef", "01"),), "34", "", {"south": "23"}).signed(
+        MEMBERS.study, SIGNERS[CURATOR]
+    ),
     Unmask(*DOWN, ("north", "south")),
     Reveal(*UP, ("north",), {"north": "45", "south": "67"}),
     Share(*UP, np.array([1, 2**64 - 1], dtype=np.uint64)),

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sfumato.errors import ProtocolError
-from sfumato.parties import recovery
+from sfumato.parties import circle, recovery
 from sfumato.parties.agreement import Roster
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import Company
@@ -25,16 +26,19 @@ settings_of_studies = st.tuples(st.integers(2, 12), st.integers(1, 4), st.intege
 @settings(max_examples=300, deadline=None)
 @given(settings_of_studies, st.data())
 def test_no_lists_told_to_honest_parties_open_two_sums_or_one_of_too_few(study, data):
-    # The coalition gives its pieces of both kinds for everybody. Each honest party gives one kind for each party, by
+    # The coalition gives its pieces of both kinds for everybody. Each honest keeper gives one kind for each party, by
     # the list that it was told, of K - q parties at least.
     parties, colluding, missing, away = study
     assume(recovery.can_recover(parties, colluding, missing) and away <= missing)
     roster = range(parties - away)
-    coalition = data.draw(st.sets(st.sampled_from(roster), max_size=colluding))
+    members = Company(tuple(f"p{one:02}" for one in range(parties)), {}, colluding, missing)
+    with mock.patch.object(circle, "CLOSE", data.draw(st.sampled_from((0, 16)))):  # as few keepers as there may be
+        kept = range(len(circle.keepers(members.names[: len(roster)], members)))
+    coalition = data.draw(st.sets(st.sampled_from(kept), max_size=colluding))
     least = parties - missing
-    honest = [one for one in roster if one not in coalition]
+    honest = [one for one in kept if one not in coalition]
     told = [set(data.draw(st.permutations(roster))[: data.draw(st.integers(least, len(roster)))]) for _ in honest]
-    enough = recovery.threshold(len(roster), colluding, missing)
+    enough = recovery.threshold(len(kept), colluding, missing)
     seeds = {one for one in roster if sum(one in names for names in told) + len(coalition) >= enough}
     keys = {one for one in roster if sum(one not in names for names in told) + len(coalition) >= enough}
     assert not seeds & keys

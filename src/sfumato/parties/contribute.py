@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sfumato.errors import ProtocolError
 from sfumato.parties import masking, recovery
 from sfumato.parties.agreement import Go, Key, Ready, Roster
+from sfumato.parties.circle import neighbours, shown
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.messages import Ask, Reveal, Share, Unmask
 from sfumato.parties.questions import read_coding
@@ -62,7 +63,7 @@ def reveal(seat: Seat, unmask: Unmask) -> Reveal:
         raise ProtocolError(f"round {unmask.round} is over for this party")
     roster = Roster.from_body((unmask.round, unmask.attempt, CURATOR, seat.name), body)
     least = len(seat.members.names) - seat.members.missing
-    if not set(unmask.names) <= set(roster.names) or len(set(unmask.names)) != len(unmask.names):
+    if not set(unmask.names) <= set(roster.names(seat.members)) or len(set(unmask.names)) != len(unmask.names):
         raise ProtocolError(f"the sum of round {unmask.round} is over parties that are not on its roster")
     if len(unmask.names) < least or seat.name not in unmask.names:
         raise ProtocolError(
@@ -100,7 +101,8 @@ def _compute(seat: Seat, roster: Roster, record: Record) -> Record:
     coding = read_coding(ask.coding, seat.holder.domain)
     cliques = [question.clique for question in ask.questions]
     size = sum(map(coding.domain.cells, cliques))
-    mask = masking.mask(private, seat.name, roster, seat.members.study, size)
+    near = neighbours(roster.names(seat.members), seat.name, seat.members)
+    mask = masking.mask(private, seat.name, roster, seat.members.study, size, near)
     pieces: dict[str, str] = {}
     if seat.members.missing:
         seed = masking.new_private_key()
@@ -111,7 +113,8 @@ def _compute(seat: Seat, roster: Roster, record: Record) -> Record:
     noises = [question.noise for question in ask.questions]
     vector = _bytes(seat.holder.share(coding, cliques, noises, seat.members.honest, mask, ledger))
     digest = hashlib.sha256(vector).hexdigest()
-    ready = Ready(record.round, record.attempt, seat.name, CURATOR, roster.digest, digest, pieces)
+    place = (record.round, record.attempt, seat.name, CURATOR)
+    ready = Ready(*place, roster.digest, roster.seen, digest, pieces)
     ready = ready.signed(seat.members.study, seat.signer)
     # The secrets of the masks are forgotten: whoever reads the store later cannot take the masks off.
     payload = joined(sealing, roster.body(), ready.body(), vector)
@@ -125,15 +128,17 @@ def _bytes(vector: NDArray[np.uint64]) -> bytes:
 
 
 def _check(seat: Seat, roster: Roster, record: Record, own: Key) -> dict[str, Head]:
-    """Refuse a roster in which anybody was asked something else, that has too few parties, not this key, or old logs.
+    """Refuse a roster in which somebody was asked something else, that has too few parties, wrong keys, or old logs.
 
-    Gives the heads of everybody's logs, which this party countersigns.
+    Gives the heads of the logs that it shows, which this party countersigns.
     """
-    names = roster.names
+    names = roster.names(seat.members)
     least = len(seat.members.names) - seat.members.missing
-    if len(set(names)) != len(names) or len(names) < least:
+    if len(names) < least:
+        raise ProtocolError(f"the roster of round {roster.round} has {len(names)} parties; at least {least} are wanted")
+    if list(roster.left_out) != sorted(set(roster.left_out) & set(seat.members.names)):
         raise ProtocolError(
-            f"the roster of round {roster.round} has {len(set(names))} parties; at least {least} are wanted"
+            f"the roster of round {roster.round} leaves out parties that are none, or one of them twice"
         )
     if any(key.asked != record.asked or not key.is_signed(seat.members) for key in roster.keys):
         raise ProtocolError(
@@ -141,6 +146,10 @@ def _check(seat: Seat, roster: Roster, record: Record, own: Key) -> dict[str, He
         )
     if own not in roster.keys:
         raise ProtocolError(f"the roster of round {roster.round} does not have the key of {seat.name}")
+    if roster.owners != shown(names, seat.name, seat.members):
+        raise ProtocolError(
+            f"the roster of round {roster.round} does not show the keys of just those with whom {seat.name} has to do"
+        )
     known, heads = seat.store.heads, {}
     for key in roster.keys:
         try:
@@ -159,11 +168,11 @@ def _check(seat: Seat, roster: Roster, record: Record, own: Key) -> dict[str, He
 
 
 def _check_go(seat: Seat, roster: Roster, go: Go) -> None:
-    """Refuse to send before everybody on the roster has signed that it is ready, under this roster."""
+    """Refuse to send before all neighbours have signed that they are ready, and the curator that everybody is."""
     if go.roster != roster.digest:
         raise ProtocolError(f"round {go.round}, attempt {go.attempt} has two different rosters")
     signed = all(mark.is_signed(seat.members, go.round, go.attempt, go.roster) for mark in go.marks)
-    if sorted(mark.sender for mark in go.marks) != sorted(roster.names) or not signed or not go.is_signed(seat.members):
+    if tuple(mark.sender for mark in go.marks) != roster.owners or not signed or not go.is_signed(seat.members):
         raise ProtocolError(f"round {go.round} is to go on, and not everybody on its roster has signed to be ready")
     pieces = {mark.sender: mark.pieces for mark in go.marks}
     if seat.members.missing and not all(pieces.values()):

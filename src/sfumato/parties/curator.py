@@ -24,6 +24,7 @@ from sfumato.errors import ProtocolError, StudyEnded, TryAgain
 from sfumato.identity import Signer
 from sfumato.parties import recovery
 from sfumato.parties.agreement import Go, Key, Ready, Roster
+from sfumato.parties.circle import keepers, shown
 from sfumato.parties.letters import ATTEMPTS, CURATOR, LATER, Members
 from sfumato.parties.messages import Ask, Message, Refusal, Reveal, Share, Unmask
 from sfumato.parties.questions import Question
@@ -113,7 +114,9 @@ def run_round(chair: Chair, plan: Plan) -> Generator[Turn, Incoming, Opened]:
                 store.save(replace(record, state=State.ABORTED))
                 attempt += 1
                 continue
-            roster = Roster(plan.round, attempt, CURATOR, "", record.asked, tuple(keys[name] for name in sorted(keys)))
+            left_out = tuple(sorted(set(chair.members.names) - set(keys)))
+            every = tuple(keys[name] for name in sorted(keys))
+            roster = Roster(plan.round, attempt, CURATOR, "", record.asked, every, left_out)
             record = replace(record, state=State.COMPUTED, payload=joined(roster.body()))
             store.save(record)
         roster = Roster.from_body((plan.round, attempt, CURATOR, ""), parts_of(record.payload)[0])
@@ -245,12 +248,13 @@ def _keys(table: _Table, record: Record) -> Generator[Turn, Incoming, dict[str, 
 def _readies(table: _Table, record: Record, roster: Roster) -> Generator[Turn, Incoming, dict[str, Ready]]:
     """Who of a roster is ready; refuses to go on if they are too few."""
     members = table.chair.members
+    requests = {name: roster.to(name, members) for name in roster.owners}
+    kept = set(keepers(roster.owners, members))
 
     def take(ready: Ready) -> Ready | None:
-        pieces = set(ready.pieces) == (set(roster.names) if members.missing else set())
-        return ready if pieces and ready.mark.is_signed(members, ready.round, ready.attempt, roster.digest) else None
+        right = set(ready.pieces) == kept and ready.seen == requests[ready.sender].seen
+        return ready if right and ready.mark.is_signed(members, ready.round, ready.attempt, roster.digest) else None
 
-    requests = {name: replace(roster, recipient=name) for name in roster.names}
     readies, refusals = yield from table.answers(Ready, requests, take)
     table.require_enough(len(readies), refusals, list(readies), record)
     return readies
@@ -259,7 +263,8 @@ def _readies(table: _Table, record: Record, roster: Roster) -> Generator[Turn, I
 def _signed(chair: Chair, roster: Roster, readies: Mapping[str, Ready]) -> tuple[bytes, bytes]:
     """The signatures of all who are ready and the curator's own; and the sealed pieces, by sender and recipient."""
     marks = tuple(readies[name].mark for name in sorted(readies))
-    go = Go(roster.round, roster.attempt, CURATOR, "", roster.digest, marks, "", {})
+    go = Go(roster.round, roster.attempt, CURATOR, "", roster.digest, marks, "", "", {})
+    go = replace(go, everybody=go.hashed)
     pieces = {name: dict(ready.pieces) for name, ready in readies.items()}
     return go.signed(chair.members.study, chair.signer).body(), json.dumps(pieces).encode()
 
@@ -270,7 +275,8 @@ def _collected(table: _Table, record: Record, roster: Roster) -> Generator[Turn,
     _, body, written, *later = parts_of(record.payload)
     go, pieces = Go.from_body((plan.round, record.attempt, CURATOR, ""), body), json.loads(written)
     hashes = {mark.sender: mark.vector for mark in go.marks}
-    summed: list[str] = json.loads(later[0]) if later else list(roster.names)
+    kept = keepers(roster.owners, chair.members)
+    summed: list[str] = json.loads(later[0]) if later else list(roster.owners)
     total = np.zeros(plan.cells, dtype=np.uint64)
 
     def add(share: Share) -> bool | None:
@@ -281,10 +287,13 @@ def _collected(table: _Table, record: Record, roster: Roster) -> Generator[Turn,
         total += share.vector
         return True
 
-    requests = {
-        name: replace(go, recipient=name, pieces={sender: sealed[name] for sender, sealed in pieces.items() if sealed})
-        for name in summed
-    }
+    def request(name: str) -> Go:
+        owners = shown(roster.owners, name, chair.members)
+        marks = tuple(mark for mark in go.marks if mark.sender in owners)
+        sealed = {sender: given[name] for sender, given in pieces.items()} if name in kept else {}
+        return replace(go, recipient=name, marks=marks, pieces=sealed)
+
+    requests = {name: request(name) for name in summed}
     added, refusals = yield from table.answers(Share, requests, add)
     if later and len(added) < len(summed):
         missing = ", ".join(sorted(set(summed) - set(added)))
@@ -296,11 +305,13 @@ def _collected(table: _Table, record: Record, roster: Roster) -> Generator[Turn,
     if not later:
         record = replace(record, state=State.REVEALED, payload=record.payload + joined(json.dumps(summed).encode()))
         chair.store.save(record)
-    unmasks = {name: Unmask(plan.round, record.attempt, CURATOR, name, tuple(summed)) for name in summed}
+    unmasks = {
+        name: Unmask(plan.round, record.attempt, CURATOR, name, tuple(summed)) for name in summed if name in kept
+    }
     reveals, refusals = yield from table.answers(
         Reveal,
         unmasks,
-        lambda reveal: reveal if recovery.is_right(reveal, roster, summed) else None,
+        lambda reveal: reveal if recovery.is_right(reveal, roster.owners, summed) else None,
         lambda count: recovery.enough(roster, chair.members, count),
     )
     if not recovery.enough(roster, chair.members, len(reveals)):

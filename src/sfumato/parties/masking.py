@@ -1,9 +1,9 @@
 """Pairwise masks: every two parties share a secret stream that one adds and the other subtracts.
 
-In the sum over a whole roster all streams cancel. Without even one of the vectors, what is left is as uniform as the
-streams of the missing party. The stream of a pair is bound to the study and the roster, and so to the round, the
-attempt, the questions and the keys of everybody: no stream is ever used twice. Where parties may stay away, each adds a
-stream of its own too (`parties.recovery`).
+With whom a party shares one: `parties.circle`. In the sum over a whole roster all streams cancel. Without even one of
+the vectors, what is left is as uniform as the streams of the missing party. The stream of a pair is bound to the study
+and the roster, and so to the round, the attempt, the questions and who answers; keys are new for each attempt: no
+stream is ever used twice. Where parties may stay away, each adds a stream of its own too (`parties.recovery`).
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def public_key(private: bytes) -> str:
 def mask(
     private: bytes, name: str, roster: Roster, study: str, size: int, others: Collection[str] | None = None
 ) -> NDArray[np.uint64]:
-    """The sum of all streams of one party of a roster, each with its sign, modulo 2^64.
+    """The sum of the streams of one party of a roster, each with its sign, modulo 2^64.
 
     Args:
         private: the private half of the party's key.
         name: the party.
-        roster: all keys.
+        roster: with the keys of those others.
         study: the study, as messages name it.
         size: how many numbers.
-        others: the parties whose streams are wanted; by default all of the roster.
+        others: the parties whose streams are wanted; by default all whose keys are shown.
     """
     total = np.zeros(size, dtype=np.uint64)
     for other in roster.keys:

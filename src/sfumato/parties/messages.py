@@ -2,12 +2,12 @@
 
 ask     curator → party    the questions of a round
 key     party → curator    it will answer exactly these; its keys for this attempt, and the head of its log
-roster  curator → party    all keys
+roster  curator → party    who answers, and the keys of its neighbours
 ready   party → curator    its vector is computed and stored; the hash of it, signed with the roster
-go      curator → party    everybody is ready, with everybody's signature
+go      curator → party    everybody is ready, with its neighbours' signatures and the hash of all
 share   party → curator    the vector
-unmask  curator → party    whose vectors are in the sum; only where parties may stay away
-reveal  party → curator    pieces of the secrets that take the masks off that sum, and no other
+unmask  curator → keeper   whose vectors are in the sum; only where parties may stay away
+reveal  keeper → curator   pieces of the secrets that take the masks off that sum, and no other
 done    curator → party    the round is over
 """
 

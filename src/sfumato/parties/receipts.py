@@ -1,8 +1,9 @@
-"""Receipts: what everybody signed in a round, so a party can show a third person what was promised and what was sent.
+"""Receipts: what was signed in a round, so a party can show a third person what was promised and what was sent.
 
-A receipt is the roster and the curator's word to go on. With the manifest anybody can check of every party on it: which
-questions it promised to answer, how far its log had come, that it saw the heads of everybody's logs, and the hash of
-the vector that it was about to send.
+A receipt is what the party was shown of the roster, and the curator's word to go on. With the manifest anybody can
+check of every party on it: which questions it promised to answer, how far its log had come, and the hash of the vector
+that it was about to send; that whoever has the receipt saw the heads of these logs; and that the curator signed the
+hash of everybody's signatures, of which it keeps the list.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def receipt(record: Record) -> dict[str, Any] | None:
         "round": record.round,
         "attempt": record.attempt,
         "roster": json.loads(roster),
-        "go": [*signed[:3], {}],  # the sealed pieces are nobody's business
+        "go": [*signed[:4], {}],  # the sealed pieces are nobody's business
     }
 
 
@@ -45,7 +46,8 @@ def check_receipt(content: Mapping[str, Any], members: Members) -> dict[str, dic
     sound = (
         go.roster == roster.digest
         and go.is_signed(members)
-        and set(marks) == set(roster.names)
+        and set(marks) == set(roster.owners)
+        and any(mark.seen == roster.seen for mark in go.marks)
         and all(key.is_signed(members) for key in roster.keys)
         and all(mark.is_signed(members, go.round, go.attempt, go.roster) for mark in go.marks)
     )

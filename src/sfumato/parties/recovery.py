@@ -1,9 +1,10 @@
 """Recovery of masks: a party that is lost between its promise and its vector does not cost the others the round.
 
 Each party has two secrets for an attempt: the private half of its mask key, and the seed of a stream of its own. It
-splits both among all parties on the roster, in pieces of which any `threshold` give the secret and fewer say nothing
-(Shamir 1979). When vectors have come, the parties give their pieces of the seeds of those in the sum and of the keys of
-those who are not, never both of one party. So exactly one sum can be read. The argument: docs/proofs/parties.md.
+splits both among the keepers of the roster (`parties.circle`), in pieces of which any `threshold` give the secret and
+fewer say nothing (Shamir 1979). When vectors have come, keepers give their pieces of the seeds of those in the sum and
+of the keys of those who are not, never both of one party. So exactly one sum can be read. The argument:
+docs/proofs/parties.md.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import ProtocolError
 from sfumato.parties.agreement import Go, Roster
+from sfumato.parties.circle import keepers, neighbours
 from sfumato.parties.letters import Members
 from sfumato.parties.masking import mask, own_mask, public_key, sealed, unsealed
 from sfumato.parties.messages import Reveal
@@ -41,28 +43,28 @@ def check_recovery(parties: int, colluding: int, missing: int) -> None:
         )
 
 
-def threshold(parties: int, colluding: int, missing: int) -> int:
-    """How many pieces of a roster of so many parties give a secret; see docs/proofs/parties.md, section 4."""
-    return colluding + (parties - colluding) * missing // (missing + 1) + 1
+def threshold(keepers: int, colluding: int, missing: int) -> int:
+    """How many pieces give a secret if there are so many keepers; see docs/proofs/parties.md, section 4."""
+    return colluding + (keepers - colluding) * missing // (missing + 1) + 1
 
 
 def deal(
     key: bytes, seed: bytes, sealing: bytes, name: str, roster: Roster, members: Members, entropy: Entropy
 ) -> dict[str, str]:
-    """The pieces of a party's two secrets, sealed for each party on the roster."""
-    least = _least(roster, members)
-    keys, seeds = (_split(secret, least, len(roster.keys), entropy) for secret in (key, seed))
+    """The pieces of a party's two secrets, sealed for each keeper."""
+    kept, public = keepers(roster.names(members), members), {one.sender: one for one in roster.keys}
+    keys, seeds = (_split(secret, _least(roster, members), len(kept), entropy) for secret in (key, seed))
     return {
-        other.sender: sealed(
-            sealing, name, other, roster, members.study, _written(keys[place]) + _written(seeds[place])
+        other: sealed(
+            sealing, name, public[other], roster, members.study, _written(keys[place]) + _written(seeds[place])
         )
-        for place, other in enumerate(roster.keys)
+        for place, other in enumerate(kept)
     }
 
 
 def check_pieces(sealing: bytes, name: str, roster: Roster, go: Go, members: Members) -> None:
-    """Refuse to go on if a piece from anybody is missing or cannot be opened."""
-    for other in roster.keys:
+    """Refuse to go on if a keeper has no piece from somebody, or one that cannot be opened."""
+    for other in roster.keys if name in keepers(roster.names(members), members) else ():
         _pieces(sealing, name, roster, go, members, other.sender)
 
 
@@ -71,7 +73,7 @@ def reveal(
 ) -> dict[str, str]:
     """Pieces of the seeds of those who are in the sum, and of the keys of those who are not."""
     found = {}
-    for other in roster.names:
+    for other in roster.names(members):
         key, seed = _pieces(sealing, name, roster, go, members, other)
         found[other] = (seed if other in summed else key).hex()
     return found
@@ -88,12 +90,12 @@ def unmask(
 
     Args:
         total: the sum of their vectors.
-        roster: of the attempt.
+        roster: of the attempt, with all keys.
         members: of the study.
         summed: whose vectors are in it.
-        revealed: what each of them gave (see `reveal`), of as many as are `enough`.
+        revealed: what keepers gave (see `reveal`), of as many as are `enough`.
     """
-    clear = total.copy()
+    clear, names = total.copy(), roster.names(members)
     for key in roster.keys:
         secret = _combined(roster, members, {name: pieces[key.sender] for name, pieces in revealed.items()})
         if key.sender in summed:
@@ -103,26 +105,27 @@ def unmask(
             raise ProtocolError(
                 f"the masks of {key.sender!r} cannot be taken off: somebody gave a wrong piece; the study ends here"
             )
-        clear += mask(secret, key.sender, roster, members.study, total.size, summed)
+        shared = set(summed) & set(neighbours(names, key.sender, members))
+        clear += mask(secret, key.sender, roster, members.study, total.size, shared)
     return clear
 
 
-def is_right(reveal: Reveal, roster: Roster, summed: Sequence[str]) -> bool:
+def is_right(reveal: Reveal, names: Sequence[str], summed: Sequence[str]) -> bool:
     """Whether pieces are for this sum, and of everybody on the roster."""
     try:
         sound = all(0 <= int(piece, 16) < PRIME and len(piece) == 2 * _PIECE for piece in reveal.pieces.values())
     except ValueError:
         return False
-    return sound and list(reveal.names) == list(summed) and set(reveal.pieces) == set(roster.names)
+    return sound and list(reveal.names) == list(summed) and set(reveal.pieces) == set(names)
 
 
 def enough(roster: Roster, members: Members, revealed: int) -> bool:
-    """Whether so many parties' pieces take all masks off."""
+    """Whether so many keepers' pieces take all masks off."""
     return revealed >= _least(roster, members)
 
 
 def _least(roster: Roster, members: Members) -> int:
-    return threshold(len(roster.keys), members.colluding, members.missing)
+    return threshold(len(keepers(roster.names(members), members)), members.colluding, members.missing)
 
 
 def _pieces(sealing: bytes, name: str, roster: Roster, go: Go, members: Members, other: str) -> tuple[bytes, bytes]:
@@ -144,7 +147,7 @@ def _split(secret: bytes, least: int, count: int, entropy: Entropy) -> list[int]
 
 def _combined(roster: Roster, members: Members, pieces: Mapping[str, str]) -> bytes:
     """The secret, from pieces by the names of those who had them; refuses what is none."""
-    places = {name: place for place, name in enumerate(roster.names, start=1)}
+    places = {name: place for place, name in enumerate(keepers(roster.names(members), members), start=1)}
     points = {places[name]: int(piece, 16) for name, piece in sorted(pieces.items())[: _least(roster, members)]}
     total = 0
     for place, value in points.items():
