@@ -36,6 +36,7 @@ from sfumato.privacy.mechanisms import Laplace, Skellam
 from sfumato.privacy.opening import open_party
 from sfumato.privacy.scores import independence_difference
 from sfumato.recipes import RECIPES
+from sfumato.recipes.auto import over_parties
 from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.schema.schema import Schema
 
@@ -117,17 +118,17 @@ def budget_for(recipe, epsilon):
     return PureDP(epsilon) if recipe.guarantee is Guarantee.PURE else ApproxDP(epsilon, "1e-6")
 
 
-ADDITIVE = [name for name, recipe in RECIPES.items() if OFFERS.issuperset(recipe.needs)]
+ADDITIVE = [name for name, recipe in RECIPES.items() if OFFERS.issuperset(over_parties(recipe).needs)]
 
 
 def test_only_methods_that_choose_by_exact_scores_are_not_additive():
-    assert set(RECIPES) - set(ADDITIVE) == {"auto", "privbayes"}
+    assert set(RECIPES) - set(ADDITIVE) == {"privbayes"}
 
 
 @pytest.mark.parametrize("method", ADDITIVE)
 @pytest.mark.parametrize("parties", [2, 3])
 def test_every_additive_method_runs_unchanged_and_every_ledger_says_the_same(method, parties):
-    job = Job(SCHEMA, RECIPES[method], budget_for(RECIPES[method], 2))
+    job = Job(SCHEMA, over_parties(RECIPES[method]), budget_for(RECIPES[method], 2))
     outcome = local.run(job, holders_of(split(ROWS, parties)))
     outcome.statement.verify()
     events = [entry for entry in outcome.statement.entries if isinstance(entry[1], Noisy)]
@@ -181,7 +182,7 @@ def test_the_exponential_mechanism_is_refused_with_what_to_use_instead():
     with pytest.raises(MethodError, match="a choice by exact scores was asked for"):
         union.holder.choose([Family("a", ())], None, epsilon(1)[0], [0])
     seen = []
-    with pytest.raises(MethodError, match=r"use one of privsyn, .*dp-subn"):
+    with pytest.raises(MethodError, match=r"use one of auto, .*dp-subn"):
         local.run(Job(SCHEMA, PRIVBAYES, PureDP(1)), holders_of(split(ROWS, 2)), approve=seen.append)
     assert not seen  # nobody was asked, and nobody has paid
 

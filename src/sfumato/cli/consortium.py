@@ -49,7 +49,7 @@ def init(
     epsilon: Annotated[str, typer.Option(help="What the study may cost the persons of each party.")],
     party: Annotated[list[str], typer.Option(help="A party and its public key, as NAME=KEY; once for each.")],
     curator_key: KeyOption,
-    method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = "dp-subn",
+    method: Annotated[str, typer.Option(help="The method; `sfumato methods` lists them.")] = "auto",
     delta: Annotated[str | None, typer.Option(help="The probability that epsilon may fail.")] = None,
     colluding: Annotated[int, typer.Option(help="How many parties may put together what they know.")] = 1,
     missing: Annotated[int, typer.Option(help="How many parties may stay away; each one makes more noise.")] = 0,

@@ -60,11 +60,14 @@ class Rounds:
         rounds: how many.
         select_part: the part of the purse for scores, in all rounds together.
         limit: the most cells of the junction tree.
+        looks: whether that part buys noisy tables of all pairs, before the first round, with which models are then
+            compared at no further cost; else the holder is asked for the distances of exact tables in every round.
     """
 
     rounds: int = 4
     select_part: Fraction = Fraction(2, 25)
     limit: int = 1_000_000
+    looks: bool = False
 
     def __post_init__(self) -> None:
         if self.rounds < 1 or not 0 < self.select_part < 1:
@@ -76,9 +79,12 @@ class Rounds:
         growth = float(np.clip(len(holder.domain) / 20, 1, 2))
         weights = [Fraction((number + 1) ** growth) for number in range(self.rounds)]
         choosing = purse.left.part(self.select_part / self.rounds)
+        if self.looks and search.pairs:
+            search.look(Tables()(holder, Selection(tuple(search.pairs)), purse.left.part(self.select_part)))
+            choosing = purse.left.part(Fraction(0))
         for number in counted(range(self.rounds if search.pairs else 0), "rounds"):
             last = number == self.rounds - 1
-            offers = [*search.pairs, *(search.views(holder, purse.left) if last else ())]
+            offers = [*search.pairs, *(search.views(holder, purse.left) if last and not self.looks else ())]
             profiles, wrong = search.scores(holder, offers, choosing)
             ahead = purse.left.amount - choosing.amount * (self.rounds - 1 - number)
             part = Share(choosing.currency, ahead * weights[number] / sum(weights[number:]))
@@ -88,7 +94,7 @@ class Rounds:
                 search.add(holder.measure(cliques, part.split([weight for _, weight in chosen])))
         if not purse.is_empty:
             search.add(Tables()(holder, Selection(tuple((name,) for name in holder.domain)), purse.left))
-        return Learned(search.selection(), search.measured)
+        return Learned(search.selection(), (*search.seen, *search.measured))
 
 
 class _Search:
@@ -98,6 +104,7 @@ class _Search:
         self._known, self._coding, self._limit = known, holder.coding, limit
         self.domain = holder.domain
         self.measured: tuple[Measurement, ...] = ()
+        self.seen: tuple[Measurement, ...] = ()
         self._groups = known.apart or (self.domain.names,)
         self.pairs = [pair for group in self._wide() for pair in combinations(group, 2)]
         self._estimates = Estimates.of(self._coding, known.tables)
@@ -121,10 +128,17 @@ class _Search:
                 found.append(Level(name, tuple(to.tolist())))
         return tuple(found)
 
+    def look(self, seen: Sequence[Measurement]) -> None:
+        """Noisy tables of all pairs are known, to compare models with; they join the model once they are chosen."""
+        self.seen = tuple(seen)
+        self.add(())
+
     def add(self, measured: Sequence[Measurement]) -> None:
         """More tables are known; the model is not what it was."""
         self.measured = (*self.measured, *measured)
-        self._estimates = Estimates.of(self._coding, (*self._known.tables, *self.measured))
+        chosen = {one.clique for one in self.measured}
+        seen = [one for one in self.seen if one.clique in chosen]
+        self._estimates = Estimates.of(self._coding, (*self._known.tables, *seen, *self.measured))
         self._drawn = None
 
     def drawn(self) -> Counted:
@@ -153,10 +167,25 @@ class _Search:
                 profiles[place], chance[place] = profile(table), np.minimum(luck, 2 * table).sum()
                 yield table
 
-        found: Distances = holder.distances(offers, expected(), part)
+        found = self._distances(offers, expected()) if self.seen else holder.distances(offers, expected(), part)
         wrong = np.maximum(found.values - CHANCE * chance, 0)
         # The garrote: a score that does not stand out of its noise is none.
         return profiles, wrong * np.maximum(1 - found.variance / np.maximum(wrong, 1e-9) ** 2, 0)
+
+    def _distances(self, offers: Sequence[Clique], expected: Iterator[Array]) -> Distances:
+        """How far the tables that were seen are from a model's: post-processing, so it asks nothing.
+
+        A difference is shrunk by the part of its square that noise explains (James and Stein). The variance is about
+        what is then left of noise alone.
+        """
+        tables = Estimates.of(self._coding, (*self.seen, *self.measured)).tables
+        values, variances = np.empty(len(offers)), np.empty(len(offers))
+        for place, (clique, table) in enumerate(zip(offers, expected, strict=True)):
+            noisy = tables[clique]
+            beyond, noise = noisy.counts - table, noisy.variance * table.size
+            values[place] = np.abs(beyond).sum() * max(0.0, 1 - noise / max(float((beyond**2).sum()), 1e-9))
+            variances[place] = noise / 2
+        return Distances(values, variances)
 
     def views(self, holder: Holder, ahead: Share) -> list[Clique]:
         """Random sets of three and more columns whose cells have, on average, as many rows as their noise.

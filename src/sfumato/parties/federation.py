@@ -36,6 +36,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.scores import Score
 from sfumato.recipes import RECIPES
+from sfumato.recipes.auto import over_parties
 from sfumato.schema.schema import Schema
 from sfumato.text import one_line
 
@@ -182,7 +183,7 @@ class Federation:
 def check_method(recipe: Recipe) -> None:
     """Refuse a method that needs what no federation can answer; called before anybody signs or pays."""
     if not OFFERS.issuperset(recipe.needs):
-        able = ", ".join(name for name, one in RECIPES.items() if OFFERS.issuperset(one.needs))
+        able = ", ".join(name for name, one in RECIPES.items() if OFFERS.issuperset(over_parties(one).needs))
         what = "draws a structure by the exponential mechanism on exact scores"
         if DISTANCES in recipe.needs:
             what = "compares a model with exact tables"

@@ -22,13 +22,14 @@ from sfumato.parties.party import take_part
 from sfumato.parties.recovery import check_recovery
 from sfumato.parties.seat import Approve, Seat
 from sfumato.parties.store import MemoryStore
-from sfumato.pipeline import Model
+from sfumato.pipeline import Model, Recipe
 from sfumato.pipeline import run as run_recipe
 from sfumato.privacy.budget import ApproxDP, Budget, SkellamDP, budget_of
 from sfumato.privacy.ledger import Ledger, Statement
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.opening import open_party
 from sfumato.privacy.party_holder import PartyHolder
+from sfumato.recipes.auto import over_parties
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
 
@@ -190,12 +191,12 @@ def fit(
     *,
     epsilon: float | str,
     delta: float | str | None = None,
-    method: str = "privsyn",
+    method: str | Recipe = "auto",
     colluding: int = 1,
     missing: int = 0,
 ) -> tuple[Release, Outcome]:
     """Spend a budget on tables of many parties in one process; a release of their union, and what it cost each."""
-    job = Job(schema, recipe_of(method), budget_of(epsilon, delta))
+    job = Job(schema, over_parties(recipe_of(method)), budget_of(epsilon, delta))
     check_method(job.recipe)
     check_unit(schema)
     holders = [open_party(part, schema) for part in parts]

@@ -20,6 +20,7 @@ from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.questions import UNREADABLE
 from sfumato.parties.recovery import check_recovery
 from sfumato.privacy.budget import Budget, budget_of
+from sfumato.recipes.auto import over_parties
 from sfumato.schema.schema import Schema
 from sfumato.text import one_line
 
@@ -142,7 +143,7 @@ class Manifest:
     @property
     def job(self) -> Job:
         """The run that the members agreed on."""
-        return Job(self.schema, recipe_of(self.method), self.budget)
+        return Job(self.schema, over_parties(recipe_of(self.method)), self.budget)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -42,10 +42,10 @@ class Dependence:
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Noisy distances of tables to public ones, in rows, and the variance of the noise in each."""
+    """Noisy distances of tables to public ones, in rows, and the variance of the noise in each, or in all."""
 
     values: NDArray[np.float64]
-    variance: float
+    variance: float | NDArray[np.float64]
 
 
 class Holder(Protocol):

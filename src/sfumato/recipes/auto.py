@@ -35,6 +35,23 @@ AUTO_PURE = replace(PRIVBAYES, name=AUTO.name, summary="the parts of privbayes, 
 few larger ones are better, and no scores of all pairs. docs/systems/auto.md has the figures."""
 
 
+AUTO_PARTIES = replace(
+    AUTO,
+    summary="the parts of auto, which compares models with noisy tables of all pairs",
+    learn=Rounds(rounds=3, select_part=Fraction(1, 7), looks=True),
+    needs=(),
+)
+"""Auto where rows are with many parties. Nobody has the exact tables that a model could be compared with, so the noisy
+tables of all pairs are measured once and models are compared with these. docs/systems/auto.md has the figures."""
+
+
+def over_parties(recipe: Recipe) -> Recipe:
+    """Auto with the parts that many parties can answer; any other recipe, and one of somebody's own parts, as it is."""
+    if recipe.name != AUTO.name or recipe.learn != AUTO.learn:
+        return recipe
+    return replace(recipe, summary=AUTO_PARTIES.summary, learn=AUTO_PARTIES.learn, needs=AUTO_PARTIES.needs)
+
+
 def for_budget(recipe: Recipe, budget: Budget) -> Recipe:
     """Auto with the parts that suit a budget; any other recipe, and an auto of somebody's own parts, as it is."""
     stages = [(one.encode, one.learn, one.reconcile) for one in (recipe, AUTO)]
