@@ -97,9 +97,7 @@ def test_a_method_that_no_federation_can_run_is_refused_by_init(folder):
     sfumato("consortium", "key", folder / "curator.key")
     parties = [text for name in NAMES for text in ("--party", f"{name}={Signer.new().public}")]
     common = ["--name", "flu", "--schema", folder / "schema.json", "--epsilon", "1", "--key", folder / "curator.key"]
-    refused(
-        sfumato("consortium", "init", folder / "c", *common, *parties, "--method", "privbayes"), "use one of privsyn"
-    )
+    refused(sfumato("consortium", "init", folder / "c", *common, *parties, "--method", "privbayes"), "use one of auto")
     assert not (folder / "c").exists()
 
 
