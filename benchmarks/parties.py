@@ -1,4 +1,4 @@
-"""DP-SUBN and its rivals on UCI Adult split over many parties: figures 4, 5, 7 and 8 of Su et al.
+"""DP-SUBN and its rivals on UCI Adult split over many parties: figures 4 to 8 of Su et al.
 
     python benchmarks/parties.py --data FOLDER --out results.jsonl [--repeats 1] [--only figure4 …]
 
@@ -10,10 +10,12 @@ printed. 80 % of the rows are split equally at random; the others test classifie
   all 2-way and 300 random 3-way tables in the schema's bins; how often support vector machines that learned from
   synthetic rows are wrong about a post-secondary degree and an income above 50K. `digits` are the same figures on
   binary digits, with 300 tables of two and of three digits.
+- figure6: two parties, DP-SUBN and DistDiffGen: how often classifiers are wrong.
 - figure7: views that hold all pairs of columns, NOCD and PriView, at equal budget; mean total variation of all pairs.
-- figure8: bytes sent in all, on 52 binary digits, and what the formula of the paper says.
+- figure8: bytes sent in all, on 52 binary digits, and what the formula of the paper says; of DistDiffGen, the
+  ciphertexts of its counts, each way, without the circuits that compare them.
 
-All is pure epsilon but `privsyn`, which has delta = 1e-9 beside it. Noise is never seeded.
+All is pure epsilon but `privsyn` and `auto, with delta`, which have delta = 1e-9 beside it. Noise is never seeded.
 """
 
 import argparse
@@ -29,21 +31,26 @@ from time import process_time
 
 import numpy as np
 import pyarrow as pa
-from sfumato.measure.allocation import measure_tables
 
 from bench.tasks import data_set_schema
-from parties_systems import SYSTEMS, with_views
+from parties_systems import SYSTEMS, generalised, with_views
+from reproductions import faithful
 from sfumato import tables
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.evaluate.tasks import Task, task_scores
-from sfumato.fitting import take_in
 from sfumato.intake.attributes import Attributes
 from sfumato.intake.codec import SchemaCodec
+from sfumato.job import Job as Agreed
+from sfumato.learn import Known
+from sfumato.learn.measure import Tables
 from sfumato.learn.select.covering import Covering
 from sfumato.learn.select.non_overlapping import NonOverlapping
-from sfumato.parties import faithful, local
+from sfumato.parties import local
 from sfumato.parties.seat import Summary
-from sfumato.privacy.budget import PureDP, Share
+from sfumato.privacy.budget import PureDP
+from sfumato.privacy.ledger import Ledger
+from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.opening import open_local, open_party
 from sfumato.recipes.dp_ccbn import DP_CCBN
 from sfumato.recipes.dp_subn import DP_SUBN
 from sfumato.reconcile.consistency import ConsistentNormSub
@@ -73,7 +80,7 @@ class Job:
 
 
 DESIGNS = {
-    "nocd": DP_SUBN.select.views,
+    "nocd": DP_SUBN.learn.select.views,
     "nocd, equal parts": NonOverlapping(equal=True),
     "priview": Covering(strength=2),
 }
@@ -88,6 +95,11 @@ def jobs(repeats: int) -> Iterator[Job]:
             for system in TRAFFIC if not repeat else ():
                 if system != "dp-ccbn" or parties <= 3:  # its 22,100 tables take a CPU minute
                     yield Job("figure8", system, parties, "0.4", "digits")
+        if not repeat:
+            yield Job("figure8", "distdiffgen", 2, "0.4", "digits")
+        for system in ("distdiffgen", "dp-subn", "dp-ccbn", "auto"):
+            for epsilon in EPSILONS:
+                yield Job("figure6", system, 2, epsilon, repeat=repeat)
         for system in SYSTEMS:
             for epsilon in EPSILONS if system != "resampled" else ("",):
                 yield Job("figure4", system, 3, epsilon, repeat=repeat)
@@ -137,15 +149,31 @@ def accuracy(job: Job, folder: Path) -> Values:
     return found
 
 
+def classifying(job: Job, folder: Path) -> Values:
+    """Figure 6: how often classifiers are wrong. DistDiffGen makes one table for each of them."""
+    if job.system != "distdiffgen":
+        found = accuracy(job, folder)
+        return {task.name: found[task.name] for task in TASKS}
+    table, test, schema = adult(folder, job.coding)
+    ordered = frozenset(column.name for column in schema.columns if column.type in ("integer", "number"))
+    found, groups = {}, {}
+    for task in TASKS:
+        made = generalised(split(table, 2), schema, job.epsilon, task)
+        rows = Attributes(schema).decode(made.sample())
+        (score,) = task_scores(rows, SchemaCodec(schema).encode(test), (task,), ordered)
+        found[task.name], groups[f"cells, {task.name}"] = score.misclassified, made.table.domain.cells()
+    return found | groups
+
+
 def covering(job: Job, folder: Path) -> Values:
     """Figure 7: all views with Laplace noise, made to agree or not, and all pairs of columns that lie in one."""
     table, _, schema = adult(folder, job.coding)
-    holder, _ = take_in(table, schema, PureDP(job.epsilon))
-    share = Share("epsilon", PureDP(job.epsilon).epsilon)
-    selection = DESIGNS[job.system](holder, share)
-    measured = measure_tables(holder, selection, share, 1 / 3, Share.noise)
+    ledger = Ledger(PureDP(job.epsilon), str(Neighbours.of(schema)))
+    holder, share = open_local(table, schema, ledger), PureDP(job.epsilon).total
+    selection = DESIGNS[job.system](holder, Known(), share.part(0), share).selection
+    measured = Tables()(holder, selection, share)
     alone = faithful.clipped(holder.domain, measured)
-    agreed = ConsistentNormSub()(holder.domain, measured)
+    agreed = ConsistentNormSub()(holder.domain, measured, selection)
     real = Attributes(schema).encode(SchemaCodec(schema).encode(table))
     pairs = [pair for pair in combinations(real.domain, 2) if any(set(pair) <= set(one) for one in agreed.cliques)]
     cells = sum(map(holder.domain.cells, selection.cliques))
@@ -159,19 +187,22 @@ def traffic(job: Job, folder: Path) -> Values:
     record = schema.to_dict()
     record["columns"] = [column for column in record["columns"] if column["name"] != "hours-per-week"]
     schema = Schema.parse(record)
+    parts = split(table.drop_columns(["hours-per-week"]), job.parties)
+    if job.system == "distdiffgen":
+        made = [generalised(parts, schema, job.epsilon, task) for task in TASKS]
+        return {"all": sum(one.sent for one in made)}
     recipe = TRAFFIC[job.system]
     budget = PureDP(job.epsilon)
-    parts = split(table.drop_columns(["hours-per-week"]), job.parties)
-    holders = [take_in(part, schema, budget)[0] for part in parts]
+    holders = [open_party(part, schema) for part in parts]
     rounds: dict[str, float] = {}
     degrees: dict[int, int] = {}
 
     def note(summary: Summary) -> bool:
         rounds[f"round {summary.round}"] = job.parties * summary.bytes
-        degrees[summary.round] = max(one.count("×") for one in summary.tables)
+        degrees[summary.round] = max(one.columns.count("×") for one in summary.tables)
         return True
 
-    outcome = local.run(recipe, holders, schema, budget, approve=note)
+    outcome = local.run(Agreed(schema, recipe, budget), holders, approve=note)
     sent = {kind: sum(one.get(kind, 0) for one in outcome.sent.values()) for kind in ("share", "ask", "key", "roster")}
     last = degrees[max(degrees)]
     found = rounds | sent | {"all": sum(sum(one.values()) for one in outcome.sent.values()), "k": last}
@@ -195,7 +226,7 @@ def formula_ccbn(columns: int, parties: int, k: int) -> float:
 def run(job: Job, folder: Path) -> Values:
     """The figures of one run, and its CPU seconds."""
     started = process_time()
-    measure = {"figure7": covering, "figure8": traffic}.get(job.figure, accuracy)
+    measure = {"figure6": classifying, "figure7": covering, "figure8": traffic}.get(job.figure, accuracy)
     found = measure(job, folder)
     return found | {"cpu_seconds": process_time() - started}
 
@@ -229,7 +260,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=["figure4", "figure5", "figure7", "figure8"])
+    parser.add_argument("--only", nargs="*", default=["figure4", "figure5", "figure6", "figure7", "figure8"])
     options = parser.parse_args()
     results = load(options.out)
     for job in jobs(options.repeats):

@@ -4,7 +4,7 @@
 
 FOLDER holds NAME.csv.gz and NAME.schema.json. Rows are dealt out unevenly, party i of K with weight 1/i. The error is
 the mean total variation of all tables of two columns and of 200 of three, in the bins of the schema. epsilon is 1,
-delta 1e-9 for methods that need one. One line of JSON for each run.
+delta 1e-9 for methods that can use one. One line of JSON for each run.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from time import process_time
 import numpy as np
 import pyarrow as pa
 
+from bench.tasks import data_set_schema
 from sfumato import tables
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import fit
@@ -24,6 +25,7 @@ from sfumato.parties import local
 from sfumato.parties.federation import OFFERS
 from sfumato.pipeline import Guarantee
 from sfumato.recipes import RECIPES
+from sfumato.recipes.auto import over_parties
 from sfumato.schema.schema import Schema
 
 
@@ -36,8 +38,8 @@ def split(table: pa.Table, parties: int) -> list[pa.Table]:
 
 def measured(table: pa.Table, schema: Schema, method: str, parties: int) -> dict[str, object]:
     """One run; 0 parties stand for one table."""
-    delta = "1e-9" if RECIPES[method].guarantee is Guarantee.APPROXIMATE else None
-    options = {"epsilon": "1", "delta": delta, "method": method, "accept_observed_domain": True}
+    delta = None if RECIPES[method].guarantee is Guarantee.PURE else "1e-9"
+    options = {"epsilon": "1", "delta": delta, "method": method}
     sent: Counter[str] = Counter()
     started = process_time()
     if parties:
@@ -61,10 +63,10 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--name", default="adult")
     parser.add_argument("--parties", type=int, nargs="*", default=[3])
-    able = [name for name, recipe in RECIPES.items() if OFFERS.issuperset(recipe.needs)]
+    able = [name for name, recipe in RECIPES.items() if OFFERS.issuperset(over_parties(recipe).needs)]
     parser.add_argument("--method", nargs="*", default=able)
     given = parser.parse_args()
-    schema = Schema.load(given.data / f"{given.name}.schema.json")
+    schema = data_set_schema(given.data / f"{given.name}.schema.json")
     table = tables.read(given.data / f"{given.name}.csv.gz")
     for method in given.method:
         for parties in (0, *given.parties):

@@ -313,7 +313,7 @@ def test_a_method_that_no_federation_can_run_is_refused_before_anybody_signs(con
     text = (consortium / "consortium.json").read_text()
     (consortium / "consortium.json").write_text(text.replace('"dpview"', '"privbayes"'))
     for refuse in (read_manifest, signed_manifest, lambda folder: add_signature(folder, signers["north"])):
-        with pytest.raises(MethodError, match="use one of auto, dpview"):
+        with pytest.raises(MethodError, match="use one of auto, privsyn"):
             refuse(consortium)
 
 
