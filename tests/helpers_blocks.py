@@ -32,6 +32,7 @@ REASONS = {
     "another machine": lambda line: re.search(r"\.example\b|0\.0\.0\.0|podman run|--mailbox", line),
     "needs the signatures of all": lambda line: line.startswith("sfumato consortium check"),
     "usage": lambda line: "…" in line or " [" in line,
+    "needs sfumato[sql]": lambda line: re.match(r"sfumato .*\b(sqlite|duckdb|postgresql)://", line),
     "needs R": lambda line: True,
 }
 """Why a command of a page is not run, and what such a command looks like: a reason that does not fit is an error."""
@@ -66,7 +67,7 @@ class Block:
 
 
 def blocks(page):
-    """All fenced blocks of a page; a block that is only indented is an error, since nothing says what it is."""
+    """All fenced blocks of a page; those that are only indented have no language, since nothing says what they are."""
     found, lines, number, not_run, listed = [], page.read_text(encoding="utf-8").splitlines(), 0, "", False
     while number < len(lines):
         line = lines[number]
@@ -82,7 +83,7 @@ def blocks(page):
         if line and not line.startswith(" "):
             listed = bool(re.match(r"([-*]|\d+\.|!!!|\?\?\?) ", line))
         if line.startswith("    ") and not lines[number - 1].strip() and not listed:
-            raise ValueError(f"{page.name}:{number + 1}: a block without a fence; say which language it is")
+            found.append(Block(page, number + 1, "", line.strip(), ""))
         number += 1
     return found
 

@@ -6,8 +6,8 @@ from pathlib import Path
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def drawing():
-    spec = importlib.util.spec_from_file_location("draw_imports", DOCS / "draw_imports.py")
+def drawing(name="draw_imports"):
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -24,3 +24,16 @@ def test_every_room_of_the_package_is_on_the_page():
     package = DOCS.parent / "src" / "sfumato"
     rooms = [path.name for path in package.iterdir() if (path / "__init__.py").exists()]
     assert [room for room in rooms if f"`{room}`" not in page] == []
+
+
+def test_the_page_of_options_has_every_command_and_option():
+    page = drawing("draw_commands").sections()
+    for words in (
+        "## sfumato synthesize\n",
+        "## sfumato schema import\n",
+        "## sfumato curate\n",
+        "## sfumato curate status\n",
+    ):
+        assert words in page
+    assert "| `--epsilon` | The privacy budget, for example 1. | required |" in page
+    assert "Takes `--json`." in page
