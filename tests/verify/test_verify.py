@@ -19,6 +19,7 @@ from sfumato.recipes import RECIPES
 from sfumato.release import standalone
 from sfumato.release.manifest import write_manifest
 from sfumato.verify import Result, verify
+from sfumato.verify.replay import Departure
 
 
 def results(verdict):
@@ -91,6 +92,15 @@ def test_releases_with_rules_are_consistent_and_say_what_rules_did(tmp_path, met
     for change in ({"declared": 2}, {"violations": 1}, {"share_of_rows_drawn_again": 2.0}, {"more": 1}):
         forged = forger.changed("release.json", lambda one, change=change: one["rules"].update(change))
         assert "description" in failed(verify(forged)), change
+
+
+def test_a_run_that_chose_by_noise_which_rules_keep_unpublished_is_not_called_wrong(tmp_path, monkeypatch):
+    def departs(*_):
+        raise Departure("it chose otherwise")
+
+    monkeypatch.setattr("sfumato.verify.replay.run", departs)
+    for schema, result in ((RULED, Result.NOT_CHECKED), (SCHEMA, Result.FAILED)):
+        assert results(verify(released(tmp_path / result.name, "dpview", schema)))["run"] is result
 
 
 # ---- every file
