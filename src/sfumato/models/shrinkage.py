@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from sfumato.models.nonnegative import norm_sub
 
@@ -31,7 +33,9 @@ def shrunken(table: Array, prior: Array, variance: float, mix: float = 1.0) -> t
     lines, places = table.shape
     gap = table - prior
     margins = gap.mean(1, keepdims=True) + gap.mean(0, keepdims=True) - gap.mean()
-    left, singular, right = np.linalg.svd(gap - margins, full_matrices=False)
+    # Tables are small: several threads only wait for each other, on a busy machine for twenty times as long.
+    with _algebra().limit(limits=1, user_api="blas"):
+        left, singular, right = np.linalg.svd(gap - margins, full_matrices=False)
     a, b, height = lines - 1, places - 1, singular / sqrt(variance)
     above = height > sqrt(a) + sqrt(b)
     keep = np.zeros_like(singular)
@@ -80,3 +84,9 @@ def raked(table: Array, rows: float, margins: Sequence[Array], sweeps: int = 10)
             others = tuple(other for other in range(table.ndim) if other != axis)
             table = table * np.expand_dims(margin / np.maximum(table.sum(others), 1e-9), others)
     return table
+
+
+@cache
+def _algebra() -> ThreadpoolController:
+    """The libraries of linear algebra that are loaded; to look for them takes time."""
+    return ThreadpoolController()
