@@ -22,8 +22,8 @@ def bench(
     data: Annotated[Path, typer.Option(help="A folder with NAME.csv.gz and NAME.schema.json for each set.")],
     out_folder: Annotated[Path, typer.Option("--out", help="The folder of results; one that exists is continued.")],
     methods: Annotated[
-        str, typer.Option(help="Names with commas: methods, independent, resample, rivals.")
-    ] = "auto,pgm,privsyn,independent,resample",
+        str, typer.Option(help="Names with commas: methods, independent, resample, fresh, rivals.")
+    ] = "auto,pgm,privsyn,independent,resample,fresh",
     epsilons: Annotated[str, typer.Option(help="Budgets with commas.")] = "0.2,1,5",
     delta: Annotated[str, typer.Option(help="For the methods that take one.")] = "1e-9",
     repeats: Annotated[int, typer.Option(help="Runs of each method at each epsilon.")] = 3,

@@ -163,11 +163,14 @@ class Rival:
 
 BASELINES = {"independent": Baseline("independent", True), "resample": Baseline("resample", False)}
 
+FRESH = "fresh"
+"""What a perfect model with as many new rows would reach: two halves of the rows are compared, and nothing is run."""
+
 
 def known_systems(rivals: Path | None) -> dict[str, System]:
     """All systems by name: our methods, the baselines, and the rivals of a folder."""
     ours: dict[str, System] = {name: Method(name) for name in RECIPES}
-    return {**ours, **BASELINES, **({} if rivals is None else rivals_in(rivals))}
+    return {**ours, **BASELINES, FRESH: Baseline(FRESH, False), **({} if rivals is None else rivals_in(rivals))}
 
 
 def rivals_in(folder: Path) -> Mapping[str, Rival]:

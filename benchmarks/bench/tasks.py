@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from math import sqrt
 from pathlib import Path
 from typing import Self
 
@@ -97,18 +99,36 @@ class Task:
         """All scores of some rows."""
         if not len(synthetic):
             raise DataError("the synthetic table has no rows; there is nothing to score")
-        domain, found = self.train.domain, {}
-        for k in (1, 2, 3):
-            cliques = [c for c in cliques_of(domain, k, TABLES, seed=1) if domain.cells(c) <= CELLS]
-            found[f"{k}-way"] = mean_total_variation(self.train, synthetic, cliques)
-        shares = np.array([query.share(synthetic) for query in self.queries])
-        found["range"] = float(np.mean(np.abs(shares - self.shares)))
+        found = self._errors(self.train, synthetic, self.shares)
         if self.schema.label:
             ordered = self._ordered(self.schema)
             trained = scores(synthetic, self.test, self.schema.label, ordered, CLASSIFIERS, TRAINING_ROWS, seed)
             found |= {score.classifier: score.accuracy for score in trained}
             found["accuracy"] = float(np.mean([score.accuracy for score in trained]))
             found["majority"] = majority(self.test, self.schema.label)
+        return found
+
+    def fresh(self, seed: int) -> dict[str, float]:
+        """The errors of as many new rows of the same population: those of two halves, whose luck is larger.
+
+        Each half deviates by sqrt(2) times as much as all rows would, and both do: new rows, which deviate from the
+        training rows by the luck of both, have 1 / sqrt(2) of the distance of the halves.
+        """
+        if len(self.train) < 2:
+            raise DataError("the training rows have no two halves; there is nothing to compare")
+        order = np.random.default_rng(2 + seed).permutation(len(self.train))
+        one, two = (self.train.take(half) for half in np.array_split(order, 2))
+        errors = self._errors(one, two, [query.share(one) for query in self.queries])
+        return {kind: value / sqrt(2) for kind, value in errors.items()}
+
+    def _errors(self, real: Records, synthetic: Records, shares: Sequence[float]) -> dict[str, float]:
+        """The errors of tables and of range queries, which hold these shares of the real rows."""
+        domain, found = real.domain, {}
+        for k in (1, 2, 3):
+            cliques = [c for c in cliques_of(domain, k, TABLES, seed=1) if domain.cells(c) <= CELLS]
+            found[f"{k}-way"] = mean_total_variation(real, synthetic, cliques)
+        answers = np.array([query.share(synthetic) for query in self.queries])
+        found["range"] = float(np.mean(np.abs(answers - shares)))
         return found
 
 
