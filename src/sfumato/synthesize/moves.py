@@ -18,13 +18,17 @@ from sfumato.models.moving import Target, improve
 TOLERANCE, SWEEPS = 2e-4, 10
 """The tree is where rows start from: it need not meet its tables better than moves will."""
 
+ENOUGH, FEWEST = 1_500_000_000, 8
+"""Moves × tables that are tried at most, as long as each row gets the fewest: the first moves gain most."""
+
 
 @dataclass(frozen=True)
 class Moves:
     """Rows of the tree that a selection names, moved towards all tables; without a tree, of independent columns.
 
     Args:
-        proposals: moves that are tried for each row; twice as many while copies of whole rows help.
+        proposals: moves that are tried for each row; twice as many while copies of whole rows help, and fewer where
+            many rows have many tables.
     """
 
     proposals: int = 20
@@ -53,5 +57,9 @@ class Moves:
             for table, scale in zip(marginals.tables, scales, strict=True)
             if len(table.clique) > 1
         ]
-        improve(domain, found, targets, columns, self.proposals, rng)
+        improve(domain, found, targets, columns, self._proposals(rows * (len(targets) + len(domain))), rng)
         return Records(domain, [found[:, place].astype(code_type(size)) for place, size in enumerate(domain.shape)])
+
+    def _proposals(self, once: int) -> int:
+        """Moves for each row, where one for each would look at so many cells."""
+        return min(self.proposals, max(FEWEST, ENOUGH // max(once, 1)))
