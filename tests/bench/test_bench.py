@@ -28,6 +28,7 @@ from bench.systems import rivals_in
 from bench.tasks import Task
 from sfumato.cli import app
 from sfumato.errors import BudgetError, DataError, MethodError, SfumatoError
+from sfumato.intake.codec import SchemaCodec
 
 SCHEMA = {
     "name": "tiny",
@@ -127,6 +128,26 @@ def test_our_methods_and_floors_are_scored_and_their_costs_measured(data, tmp_pa
         assert 0.02 < result.figures["peak_gigabytes"] < 4
     assert [found[name].key.delta for name in found] == ["1e-6", "", "1e-6", ""]
     assert found["resample"].key.epsilon == ""
+
+
+def test_fresh_is_what_new_rows_of_the_same_population_would_have(tmp_path):
+    """Rows are drawn twice from one distribution; the halves of the first are to tell how far apart the two are."""
+    rng = np.random.default_rng(1)
+
+    def rows(count):
+        ages, months = rng.integers(0, 100, count), rng.integers(1, 13, count)
+        sexes = np.where(rng.random(count) < ages / 100, "f", "m")
+        return pa.table({"age": ages, "sex": sexes.tolist(), "since": [f"2024-{month:02}-01" for month in months]})
+
+    csv.write_csv(rows(5000), tmp_path / "tiny.csv")
+    (tmp_path / "tiny.schema.json").write_text(json.dumps(SCHEMA))
+    (fresh,) = bench(plan(tmp_path, "fresh"), tmp_path / "out")
+    task = Task.load(tmp_path, "tiny", tmp_path)
+    new = SchemaCodec(task.schema).encode(rows(len(task.train)))
+    for kind, value in task.measure(new, 0).items():
+        assert fresh.figures[kind] == pytest.approx(value, rel=0.4)
+    assert fresh.status == "done"
+    assert fresh.key.epsilon == ""
 
 
 def test_a_rival_gets_codes_and_is_scored_in_the_same_bins(data, tmp_path, rivals):

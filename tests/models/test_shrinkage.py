@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
 
 from sfumato.models.shrinkage import raked, shrunken, shrunken_cells, with_margins
 
@@ -20,6 +21,19 @@ def test_a_shrunken_table_lies_between_and_keeps_its_margins(seed, lines, places
     assert np.linalg.norm(found - prior) <= np.linalg.norm(table - prior) * (1 + 1e-9)
     assert 0 < left <= max(sigma**2, 1) * (1 + 1e-9)
     np.testing.assert_allclose(shrunken(table, prior, sigma**2, mix=0.0)[0], table)
+
+
+def test_one_thread_decomposes_a_table(monkeypatch):
+    """Several would wait for each other, and all of them take time."""
+    threads, svd = [], np.linalg.svd
+
+    def noted(*given, **options):
+        threads.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return svd(*given, **options)
+
+    monkeypatch.setattr(np.linalg, "svd", noted)
+    shrunken(np.eye(3), np.ones((3, 3)), 1.0)
+    assert set(threads) <= {1}
 
 
 def test_noise_goes_and_signal_stays():
