@@ -62,7 +62,9 @@ def test_more_moves_come_nearer():
     assert errors[0] > 3 * errors[1] > 3 * errors[2]
 
 
-@pytest.mark.parametrize(("asked", "rows", "tried"), [(20, 5_000, 20), (20, 2 * 10**7, 12), (3, 10**9, 3), (20, 10**9, 8)])
+@pytest.mark.parametrize(
+    ("asked", "rows", "tried"), [(20, 5_000, 20), (20, 2 * 10**7, 12), (3, 10**9, 3), (20, 10**9, 8)]
+)
 def test_large_tables_get_fewer_moves_a_row_but_some(monkeypatch, asked, rows, tried):
     """Of 1.5 billion cells that may be looked at, a row with three pairs and three columns takes six a move."""
     found = []
