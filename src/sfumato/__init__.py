@@ -10,7 +10,7 @@ from sfumato.planning.plan import Plan, plan
 from sfumato.recipes import RECIPES, register
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
-from sfumato.steward import card, check, draft, evaluate
+from sfumato.steward import card, check, draft, evaluate, verify
 
 __version__ = version("sfumato")
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "plan",
     "register",
     "run_job",
+    "verify",
 ]
 
 

@@ -53,6 +53,12 @@ def fit(
         engine: where rows are kept while they are counted: memory, spool (a private file without a name), or auto:
             memory for small tables and the spool for large ones.
         progress: called with the name of each stage as it starts.
+
+    >>> import pyarrow as pa
+    >>> age = {"name": "age", "type": "integer", "min": 0, "max": 99}
+    >>> release = fit(pa.table({"age": [31, 45, 28]}), {"name": "people", "columns": [age]}, epsilon="1")
+    >>> release.sample(rows=5, seed=1).num_rows
+    5
     """
     job = Job(Schema.of(schema), recipe_of(method, views, synthesizer), budget_of(epsilon, delta))
     for words in outlook(job).warnings:

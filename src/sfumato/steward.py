@@ -1,4 +1,4 @@
-"""What a steward does with a table, from Python: draft its schema, check it, evaluate a release, write its card."""
+"""What a steward does from Python: draft a schema, check a table, evaluate and verify a release, write its card."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from sfumato.report.figures import Assessment
 from sfumato.schema.draft import Draft
 from sfumato.schema.draft import draft as draft_table
 from sfumato.schema.schema import Schema
+from sfumato.verify.findings import Verdict
+from sfumato.verify.verify import verify as verify_folder
 
 
 def draft(data: Any, name: str | None = None, *, keep: Collection[str] = ()) -> Draft:
@@ -76,5 +78,29 @@ def evaluate(
 
 
 def card(release: Release | str | Path) -> Card:
-    """The publishable description of a release, made from the release alone."""
+    """The publishable description of a release, made from the release alone; a notebook shows the page.
+
+    >>> import pyarrow as pa
+    >>> from sfumato import fit
+    >>> age = {"name": "age", "type": "integer", "min": 0, "max": 99}
+    >>> release = fit(pa.table({"age": [31, 45, 28]}), {"name": "t", "columns": [age]}, epsilon=1)
+    >>> card(release).stamp.words
+    'PUBLISHABLE'
+    """
     return card_of_release(release) if isinstance(release, Release) else card_of(Path(release))
+
+
+def verify(folder: str | Path, key: str | None = None, book: str | Path | None = None) -> Verdict:
+    """Check a release folder without the private rows: hashes, signature, ledger, tables, post-processing repeated.
+
+    Args:
+        folder: of the release.
+        key: the public key of who must have signed it, if you know it.
+        book: the book that must hold its payment, if you have it.
+
+    >>> verify("no such folder")
+    Traceback (most recent call last):
+    ...
+    sfumato.errors.ReleaseError: 'no such folder' is no release folder; give the folder that synthesize or save wrote
+    """
+    return verify_folder(folder, key, None if book is None else Path(book))

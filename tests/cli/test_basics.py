@@ -128,6 +128,32 @@ def test_python_has_what_the_command_line_has(clinic, tmp_path):
     judged.save(tmp_path / "report.html")
     assert json.loads((tmp_path / "report.json").read_text())["verdicts"]
     assert release.marginal(["sex", "smoker"]).equals(release.marginal("sex", "smoker"))
+    assert package.verify(tmp_path / "r").is_consistent
+    assert "Consistent." in package.verify(tmp_path / "r")._repr_html_()
+    for shown in (release, release.ledger, release.schema):
+        assert "<table" in shown._repr_html_()
+
+
+def test_answers_have_the_types_of_their_columns():
+    columns = [
+        {"name": "visits", "type": "integer", "min": 8, "max": 11, "nullable": True, "special": [999]},
+        {"name": "dose", "type": "number", "min": 2.5, "max": 10, "values": [2.5, 5, 10]},
+        {"name": "ill", "type": "boolean"},
+        {"name": "age", "type": "integer", "min": 0, "max": 99, "bins": 5},
+    ]
+    data = pandas.DataFrame(
+        {"visits": [8, 11, 999], "dose": [2.5, 5, 10], "ill": [True, False, True], "age": [5, 50, 95]}
+    )
+    release = package.fit(data, {"name": "<b>t", "columns": columns}, epsilon=5, method="dpview")
+    visits = release.marginal("visits")["visits"]
+    assert visits.tolist()[:-1] == [8, 9, 10, 11, 999]  # in their order, not that of texts
+    assert visits.isna().tolist()[-1]
+    assert release.marginal("dose")["dose"].tolist() == [2.5, 5, 10]
+    assert release.marginal("ill")["ill"].tolist() == [False, True]
+    ages = release.marginal("age")["age"]
+    assert ages.cat.ordered
+    assert list(ages.cat.categories) == ["0 … 19", "20 … 39", "40 … 59", "60 … 79", "80 … 99"]
+    assert "<b>t" not in release._repr_html_() + release.schema._repr_html_()
 
 
 def test_a_range_is_a_range_and_a_tuple_is_a_question():
@@ -147,10 +173,11 @@ def test_a_range_is_a_range_and_a_tuple_is_a_question():
 def test_examples_of_the_documentation_run():
     import doctest
 
-    from sfumato import steward
+    from sfumato import fitting, steward
+    from sfumato.planning import plan
     from sfumato.tables import written
 
-    for module in (steward, written):
+    for module in (steward, written, fitting, plan):
         assert doctest.testmod(module).failed == 0
         assert doctest.testmod(module).attempted > 0
 

@@ -12,6 +12,7 @@ from sfumato.exact import printed_up
 from sfumato.privacy.accountant import membership_advantage
 from sfumato.privacy.budget import ZCDP, Budget, PureDP, Share, budget_from_dict
 from sfumato.privacy.events import Event, Free, event_from_dict
+from sfumato.text import html_line
 
 Entry = tuple[str, Event]
 """An event and the stage that asked for it."""
@@ -90,6 +91,17 @@ class Statement:
             "spent": float(self.spent),
             "events": entries,
         }
+
+    def _repr_html_(self) -> str:
+        """Every question and its price, for notebooks."""
+        whole = float(self.budget.total.amount)
+        rows = "".join(
+            f"<tr><td>{html_line(stage)}</td><td>{html_line(event.question)}</td>"
+            f'<td style="text-align:right">{float(event.cost(self.budget.notion)) / whole:.2%}</td></tr>'
+            for stage, event in self.entries
+        )
+        head = "<tr><th>stage</th><th>question</th><th>of the budget</th></tr>"
+        return f"<p>{html_line(self.sentence())}.</p><table>{head}{rows}</table>"
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Statement:

@@ -26,11 +26,12 @@ from sfumato.release.expected import noise_warnings, size_warnings
 from sfumato.release.intervals import CONFIDENCE, noisy_tables
 from sfumato.release.manifest import write_manifest
 from sfumato.release.metadata import metadata
+from sfumato.release.natural import natural
+from sfumato.release.notebook import release_html
 from sfumato.release.statistics import Answer, Conditions, Question
 from sfumato.release.versions import arithmetic, versions
 from sfumato.schema.conditions import allowed_codes
 from sfumato.schema.schema import Schema
-from sfumato.text import html_line as escape
 
 FORMAT = 2
 """Version of the release folder; a change that old readers would misread raises it."""
@@ -126,12 +127,13 @@ class Release:
     def marginal(self, *columns: str | Sequence[str], confidence: float = CONFIDENCE) -> Any:
         """The table of counts over any columns, of the kind that was given to `fit`: free, and the same every time.
 
-        Each cell has its labels, `count`, `standard_error`, `low`, `high` and `unbiased`; docs/intervals.md says what
+        Each cell has its values (numbers as numbers, ranges and words as texts in their order), `count`,
+        `standard_error`, `low`, `high` and `unbiased`; docs/intervals.md says what
         they mean. Where there is no interval, they are null, and `no_interval` in the metadata (of a pandas table, in
         its `attrs`) says why.
         """
         named = [name for one in columns for name in ([one] if isinstance(one, str) else one)]
-        table = self.marginal_arrow(*named, confidence=confidence)
+        table = natural(self.marginal_arrow(*named, confidence=confidence), self.schema)
         if self.kind == "pandas":
             frame = table.to_pandas()
             frame.attrs = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
@@ -143,7 +145,7 @@ class Release:
         return table
 
     def marginal_arrow(self, *columns: str, confidence: float = CONFIDENCE) -> pa.Table:
-        """The table of counts over any columns, as a pyarrow table."""
+        """The table of counts over any columns, as a pyarrow table whose cells have labels."""
         return answers.answer(self.model, self.schema, self.noisy_tables, columns, confidence)
 
     def count(self, where: Conditions | None = None, confidence: float = CONFIDENCE) -> Answer:
@@ -262,21 +264,8 @@ class Release:
         return f"Release({self.schema.name!r} by {self.method}: {self.ledger.sentence()})"
 
     def _repr_html_(self) -> str:
-        """A short card for notebooks."""
-        spent = "".join(
-            f"<tr><td>{escape(stage)}</td><td>{escape(event.question)}</td>"
-            f"<td style='text-align:right'>{float(event.cost(self.ledger.budget.notion)):.4g}</td></tr>"
-            for stage, event in self.ledger.entries
-        )
-        return (
-            f"<h4>{escape(self.schema.name)}, released by {escape(self.method)}</h4>"
-            f"<p>{escape(self.ledger.sentence())}.</p>"
-            + "".join(f"<p><b>Warning:</b> {escape(warning)}.</p>" for warning in self.warnings)
-            + f"<p>{len(self.model.measurements)} noisy tables over {len(self.schema.columns)} columns, "
-            f"about {self.rows:,} rows. <code>release.sample(rows, seed=…)</code> is free.</p>"
-            f"<details><summary>Ledger ({self.ledger.budget.total.currency.value} spent by each question)</summary>"
-            f"<table>{spent}</table></details>"
-        )
+        """A short card for notebooks, with the first columns as pictures."""
+        return release_html(self)
 
 
 def _fresh_seed() -> int:

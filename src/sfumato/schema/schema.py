@@ -24,6 +24,7 @@ from sfumato.schema.features import MissingPattern, Recode, Together
 from sfumato.schema.fields import BadValue, DomainSource, Flag, Name, Text, complaint, repetition
 from sfumato.schema.labels import labels
 from sfumato.schema.messages import explain
+from sfumato.schema.notebook import columns_html
 from sfumato.schema.reading import Reading
 from sfumato.schema.rules import Rule, rule_problems
 
@@ -64,6 +65,10 @@ class Schema(BaseModel):
     apart: tuple[tuple[Name, ...], ...] = ()
     bitwise: Flag = False
     rules: tuple[Rule, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """The columns, their values and the rules, for notebooks."""
+        return columns_html(self.name, self.columns, self.rules)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from sfumato.text import html_line
+
 LIMITS = (
     "that noise was drawn, and from its law: a release with other numbers of the same kind would look the same",
     "that nobody looked at the private rows in another way before or after the run",
@@ -52,6 +54,15 @@ class Verdict:
     def is_consistent(self) -> bool:
         """Whether no check failed."""
         return all(one.result is not Result.FAILED for one in self.findings)
+
+    def _repr_html_(self) -> str:
+        """All findings, for notebooks."""
+        rows = "".join(
+            f"<tr><td>{html_line(one.check)}</td><td>{one.result.value}</td><td>{html_line(one.detail)}</td></tr>"
+            for one in self.findings
+        )
+        words = "Consistent" if self.is_consistent else "NOT consistent: do not rely on this release"
+        return f"<p><b>{words}.</b></p><table><tr><th>check</th><th>result</th><th>found</th></tr>{rows}</table>"
 
     def to_dict(self) -> dict[str, Any]:
         """This verdict as JSON."""
