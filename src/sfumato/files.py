@@ -6,6 +6,7 @@ is moved there when it is complete. Whatever happens before, that folder vanishe
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
@@ -58,6 +59,12 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
         with _created(staging / "whole", mode) as file:
             yield file
         (staging / "whole").replace(path)
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file, which may be larger than memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write(path: Path, content: bytes | str, mode: int | None = None) -> None:

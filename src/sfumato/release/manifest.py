@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ReleaseError
-from sfumato.files import write
+from sfumato.files import digest_of, write
 
 MANIFEST, ENVELOPE, VERIFIER = "manifest.json", "manifest.dsse.json", "verify.py"
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -54,8 +54,7 @@ def hashes(folder: Path) -> dict[str, str]:
         name = path.relative_to(folder).as_posix()
         if name in (MANIFEST, ENVELOPE):
             continue
-        with path.open("rb") as file:
-            found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        found[name] = digest_of(path)
     return found
 
 

@@ -6,7 +6,6 @@ such, and nothing is guessed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from sfumato.files import digest_of
 from sfumato.pipeline import Recipe
 from sfumato.privacy.budget import ZCDP, PureDP
 from sfumato.privacy.events import Choice, Free, Noisy
@@ -31,11 +31,10 @@ _MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 def metadata(folder: Path, file: str, schema: Schema, statement: Statement, recipe: Recipe) -> dict[str, str]:
     """The content of each file of metadata for the release in a folder, by its name."""
-    content = (folder / file).read_bytes()
-    digest = hashlib.sha256(content).hexdigest()
+    size, digest = (folder / file).stat().st_size, digest_of(folder / file)
     return {
-        PACKAGE: _json(_package(file, len(content), digest, schema, statement)),
-        CROISSANT: _json(_croissant(file, len(content), digest, schema, statement)),
+        PACKAGE: _json(_package(file, size, digest, schema, statement)),
+        CROISSANT: _json(_croissant(file, size, digest, schema, statement)),
         REGISTRY: yaml.safe_dump(_registry(schema, statement, recipe), sort_keys=False, allow_unicode=True, width=120),
     }
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 
+from sfumato.files import digest_of
 from sfumato.report.page import folded, section, table
 from sfumato.schema.schema import Schema
 
@@ -27,7 +27,7 @@ NAMED = 6
 def checksums_of(folder: Path) -> dict[str, str]:
     """SHA-256 of the files that a reader is most likely to get by themselves."""
     files = sorted(file for file in folder.iterdir() if file.is_file())
-    return {file.name: sha256(file.read_bytes()).hexdigest() for file in files}
+    return {file.name: digest_of(file) for file in files}
 
 
 def about_of(schema: Schema) -> dict[str, str]:
