@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,8 @@ from sfumato.schema.fields import BadValue
 from sfumato.schema.periods import DAY, seconds_of, start_of
 from sfumato.schema.schema import Schema
 from sfumato.tables.raw import plain
+
+T = TypeVar("T", np.int32, np.int64)
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,7 @@ class SchemaCodec:
         check_names(table.column_names, self.schema)
         return Records(
             self.domain,
-            (
-                _encode(column, plain(table.column(column.name)), self.schema.policy(column))
-                for column in self.schema.columns
-            ),
+            (_encode(column, table.column(column.name), self.schema.policy(column)) for column in self.schema.columns),
         )
 
     def decode(self, records: Records, rng: np.random.Generator) -> pa.Table:
@@ -93,8 +92,28 @@ def check_names(names: Sequence[str], schema: Schema) -> None:
         )
 
 
-def _encode(column: Column, values: pa.ChunkedArray, policy: BadValue) -> Ints:
+def _encode(column: Column, values: pa.ChunkedArray, policy: BadValue) -> NDArray[np.integer]:
     """The codes of a column: those of the schema, and for bad values what the policy says."""
+    if pa.types.is_dictionary(values.type) and all(len(one.dictionary) <= len(one) for one in values.chunks):
+        return _encode_dictionaries(column, values, policy)
+    return _accepted(column, codes_or_marks(column, plain(values), policy), plain(values).type)
+
+
+def _encode_dictionaries(column: Column, values: pa.ChunkedArray, policy: BadValue) -> NDArray[np.int32]:
+    """The codes of a column with dictionaries: each distinct value is read once, and rows are looked up."""
+    kind = plain(pa.chunked_array([], values.type)).type
+    missing = codes_or_marks(column, pa.chunked_array([pa.nulls(1, kind)]), policy)
+    found = [np.zeros(0, dtype=np.int32)]
+    for chunk in values.chunks:
+        distinct = codes_or_marks(column, plain(pa.chunked_array([chunk.dictionary])), policy)
+        places = chunk.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+        # A dictionary may hold values that no row has: only what rows have is accepted or refused.
+        found.append(np.concatenate([distinct, missing]).astype(np.int32)[places])
+    return _accepted(column, np.concatenate(found), kind)
+
+
+def codes_or_marks(column: Column, values: pa.ChunkedArray, policy: BadValue) -> Ints:
+    """The code of each value, and a mark (intake/marks.py) for those that are refused."""
     check_type(column, values.type)
     clip = not isinstance(column, Categorical | Boolean) and "clip" in (policy, column.outside)
     codes = marked_codes(column, values, clip)
@@ -103,11 +122,15 @@ def _encode(column: Column, values: pa.ChunkedArray, policy: BadValue) -> Ints:
     if isinstance(column, Categorical) and column.other is not None:
         bad = codes < 0 if policy == "other" else (codes == UNDECLARED) | (codes == UNREADABLE)
         codes[bad] = column.labels.index(column.other)
-    marks = np.unique(codes[codes < 0]).tolist()
-    if marks and policy == "refuse":
-        raise refusal(column, marks[-1], values.type)
-    if marks:  # `missing` and `clip`: the schema has made sure that the column is nullable
+    if policy != "refuse":  # `missing` and `clip`: the schema has made sure that the column is nullable
         codes[codes < 0] = size_of(column)
+    return codes
+
+
+def _accepted(column: Column, codes: NDArray[T], kind: pa.DataType) -> NDArray[T]:
+    """The codes of rows, if none of them is a mark."""
+    if len(codes) and int(codes.min()) < 0:
+        raise refusal(column, int(codes[codes < 0].max()), kind)
     return codes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+MOST_LISTED = 1 << 16
+"""Ticks of bins that are looked up in a list."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +72,16 @@ class TickBins:
 
     def code(self, ticks: Ints) -> Ints:
         """The bin of each tick; all ticks must lie inside."""
+        if self._table is not None and np.issubdtype(ticks.dtype, np.integer):
+            found: Ints = self._table[ticks - self.starts[0]]
+            return found
         return np.searchsorted(self.starts[1:-1], ticks, side="right")
+
+    @cached_property
+    def _table(self) -> Ints | None:
+        """The bin of each tick from the first on, where there are few enough to list: it takes no search."""
+        few = self.starts[-1] - self.starts[0] <= MOST_LISTED
+        return np.repeat(np.arange(len(self)), np.diff(self.starts)) if few and not self.empty else None
 
     def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Ints:
         """A tick of each bin in `codes`, uniformly."""

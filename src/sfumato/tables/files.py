@@ -27,6 +27,7 @@ from sfumato.schema.reading import SEPARATORS, Reading
 from sfumato.schema.schema import Schema
 from sfumato.tables.excel import read_excel
 from sfumato.tables.lines import Lines, first_line, transcoded
+from sfumato.tables.raw import is_text
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 SPLITTABLE = (*ENDINGS, ".txt", ".feather", ".arrow")
@@ -118,7 +119,7 @@ def files_of(path: Path) -> list[Path]:
 def _read_one(path: Path, schema: Schema | None, reading: Reading) -> Iterator[pa.Table]:
     ending = ending_of(path, READABLE)
     if ending == ".parquet":
-        yield from _read_parquet(path)
+        yield from _read_parquet(path, schema)
         return
     if ending in (".feather", ".arrow"):
         yield _guarded(path, lambda: feather.read_table(path))
@@ -164,8 +165,12 @@ def _check_separator(path: Path, names: Sequence[str], schema: Schema, separator
             )
 
 
-def _read_parquet(path: Path) -> Iterator[pa.Table]:
+def _read_parquet(path: Path, schema: Schema | None) -> Iterator[pa.Table]:
+    """The parts of a Parquet file. With a schema, text comes as dictionaries, as it is stored: each is coded once."""
     file = _guarded(path, lambda: parquet.ParquetFile(path))
+    if schema is not None:
+        texts = [one.name for one in file.schema_arrow if is_text(one.type) and one.name != schema.unit.column]
+        file = _guarded(path, lambda: parquet.ParquetFile(path, metadata=file.metadata, read_dictionary=texts))
     yield file.schema_arrow.empty_table()
     batches = file.iter_batches(ROWS_AT_ONCE)
     while (batch := _guarded(path, lambda: next(batches, None))) is not None:
