@@ -1,4 +1,4 @@
-"""Where persons are counted: engines that cannot are refused, parties too, and releases can be verified and audited."""
+"""Where persons are counted: parties that cannot are refused, and releases can be verified and audited."""
 
 import json
 
@@ -39,21 +39,9 @@ def wrong(folder):
     return checks, {name for name, passed, _ in standalone.check(str(folder)) if passed is False}
 
 
-def test_the_spool_and_spark_refuse_before_a_row_is_read(monkeypatch):
-    with pytest.raises(MethodError, match="engine 'spool' counts rows"):
-        open_engine(Untouched(), schema_of(), SystemEntropy(), "spool")
-    monkeypatch.setattr("sfumato.engines.spark.is_frame", lambda data: True)
-    with pytest.raises(MethodError, match="engine 'Spark' counts rows"):
-        open_engine(Untouched(), schema_of(), SystemEntropy())
-
-
-def test_auto_counts_persons_in_memory_however_many_rows_there_are(monkeypatch):
-    monkeypatch.setattr("sfumato.engines.opening.SPOOL_ABOVE", 0)
-    assert "Memory" in repr(open_engine(persons(), schema_of(), SystemEntropy()))
-
-
-def test_a_closed_engine_has_forgotten_persons():
-    engine = open_engine(persons(), schema_of(), SystemEntropy())
+@pytest.mark.parametrize("name", ["memory", "spool"])
+def test_a_closed_engine_has_forgotten_persons(name):
+    engine = open_engine(persons(), schema_of(), SystemEntropy(), name)
     assert len(engine.sizes) == 400
     engine.close()
     assert engine.sizes is None

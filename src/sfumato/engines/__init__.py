@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
@@ -19,6 +22,11 @@ class Engine(Protocol):
     @property
     def domain(self) -> Domain:
         """The attributes that every coding starts from; public."""
+        ...
+
+    @property
+    def sizes(self) -> NDArray[np.integer] | None:
+        """Where persons are counted, the number of rows of each before any was cut: as private as the rows."""
         ...
 
     def count(self, coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:

@@ -32,12 +32,10 @@ class Block(Protocol):
     def __getitem__(self, name: str) -> Codes: ...
 
 
-def count_blocks(
-    blocks: Iterable[Block], coding: Coding, cliques: Sequence[Clique], weights: Sequence[int] = ()
-) -> Iterator[Marginal]:
+def count_blocks(blocks: Iterable[tuple[Block, int]], coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:
     """The exact table of each clique in the codes of `coding`, in one pass over the blocks.
 
-    A row of block i counts `weights[i]`, or 1 if no weights are given.
+    Each block comes with a weight: what every row of it counts.
 
     A table that is contained in a larger one which is counted anyway costs nothing: it is summed from that one. Small
     tables are first gathered into joints (see `plan`), which makes for few increments a row.
@@ -46,8 +44,7 @@ def count_blocks(
         coding.domain.require_cells(clique, MOST_CELLS)
     joints = plan(coding.domain, cliques)
     totals = {joint: np.zeros(coding.domain.cells(joint), dtype=np.int64) for joint in joints}
-    for place, block in enumerate(blocks):
-        weight = weights[place] if weights else 1
+    for block, weight in blocks:
         for joint, total in totals.items():
             if weight == 1:
                 _add(block, coding, joint, total)

@@ -26,7 +26,7 @@ class Memory:
         domain: Domain,
         blocks: Sequence[Records],
         weights: Sequence[int] = (),
-        sizes: NDArray[np.int64] | None = None,
+        sizes: NDArray[np.integer] | None = None,
     ):
         self.domain = domain
         self.sizes = sizes
@@ -38,7 +38,8 @@ class Memory:
         require_base(self.domain, coding)
         if self._blocks is None:
             raise closed()
-        return count_blocks(self._blocks, coding, cliques, self._weights)
+        weights = self._weights or (1,) * len(self._blocks)
+        return count_blocks(zip(self._blocks, weights, strict=True), coding, cliques)
 
     def close(self) -> None:
         """Forget the rows."""

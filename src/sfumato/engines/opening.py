@@ -8,15 +8,16 @@ from itertools import chain
 from sfumato.data.domain import Domain
 from sfumato.engines import Engine
 from sfumato.engines.memory import Memory
-from sfumato.engines.person_buckets import kept_blocks_on_disk
-from sfumato.engines.persons import Words, kept, kept_blocks, require_rows
-from sfumato.engines.spool import Spool, row_bytes
+from sfumato.engines.person_buckets import spooled
+from sfumato.engines.persons import Words, kept, kept_blocks
+from sfumato.engines.spool import row_bytes
 from sfumato.errors import MethodError
 from sfumato.intake.intake import Rows
 from sfumato.schema.column_base import Unit
 
-ENGINES = ("auto", "memory", "spool")
-"""How rows may be kept: `auto` is memory up to `SPOOL_ABOVE` bytes of codes, and the spool beyond."""
+ENGINES = ("auto", "memory", "spool", "sql")
+"""How rows may be kept: `auto` is memory up to `SPOOL_ABOVE` bytes of codes, and the spool beyond. With `sql` they stay
+in their database, which counts them."""
 
 SPOOL_ABOVE = 1 << 28
 """Bytes of codes that `auto` keeps in memory: 18 million rows of 15 small columns."""
@@ -26,18 +27,20 @@ def open_rows(engine: str, domain: Domain, rows: Iterable[Rows], unit: Unit, wor
     """An engine over the rows that the unit keeps of each person. Every row is read and coded here, once."""
     if engine not in ENGINES:
         raise MethodError(f"engine {engine!r} is unknown; known ones are {', '.join(ENGINES)}")
-    if unit.count == "persons":
-        if engine == "spool":
-            require_rows(unit, engine)
-        counted = kept(rows, unit, words)
-        return Memory(domain, counted.blocks, counted.weights, counted.sizes)
     if engine == "memory":
-        return Memory(domain, list(kept_blocks(rows, unit, words)))
+        return _in_memory(domain, rows, unit, words)
     coded = iter(rows)
     first = list(_first(coded, domain)) if engine == "auto" else []
     if engine == "auto" and sum(len(block.records) for block in first) * row_bytes(domain) <= SPOOL_ABOVE:
-        return Memory(domain, list(kept_blocks(first, unit, words)))
-    return Spool(domain, kept_blocks_on_disk(domain, chain(_handed_over(first), coded), unit, words))
+        return _in_memory(domain, first, unit, words)
+    return spooled(domain, chain(_handed_over(first), coded), unit, words)
+
+
+def _in_memory(domain: Domain, rows: Iterable[Rows], unit: Unit, words: Words) -> Memory:
+    if unit.count == "rows":
+        return Memory(domain, list(kept_blocks(rows, unit, words)))
+    counted = kept(rows, unit, words)
+    return Memory(domain, counted.blocks, counted.weights, counted.sizes)
 
 
 def _first(rows: Iterator[Rows], domain: Domain) -> Iterator[Rows]:

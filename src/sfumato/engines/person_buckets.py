@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
-from sfumato.engines.persons import Words, first_of_each, identities, priorities
+from sfumato.engines.persons import Words, identities, priorities, shared_by, weighted
 from sfumato.engines.spool import Spool, private_file, row_bytes, write_whole
 from sfumato.intake.intake import Rows
 from sfumato.schema.column_base import Unit
@@ -23,24 +23,31 @@ BUCKETS = 64
 _FIELDS = ("row", "priority", "key")
 
 
-def kept_blocks_on_disk(domain: Domain, rows: Iterable[Rows], unit: Unit, words: Words) -> Iterator[Records]:
-    """What `persons.kept_blocks` gives, with memory for one block, one bucket and a bit for each row."""
+def spooled(domain: Domain, rows: Iterable[Rows], unit: Unit, words: Words) -> Spool:
+    """A spool of the rows that `persons.kept` keeps, with memory for one block, one bucket and a byte for each row."""
     if unit.column is None:
-        yield from (block.records for block in rows)
-        return
+        return Spool(domain, ((block.records, 1) for block in rows))
+    sizes: list[NDArray[np.int16]] = [np.zeros(0, dtype=np.int16)]
+    spool = Spool(domain, _kept(domain, rows, unit, words, sizes))
+    spool.sizes = np.concatenate(sizes) if unit.count == "persons" else None
+    return spool
+
+
+def _kept(
+    domain: Domain, rows: Iterable[Rows], unit: Unit, words: Words, sizes: list[NDArray[np.int16]]
+) -> Iterator[tuple[Records, int]]:
+    """The rows that are kept, in blocks, and what each counts; the rows of each person are added to `sizes`."""
     with ExitStack() as files:
         buckets = [files.enter_context(private_file()) for _ in range(BUCKETS)]
-        spool = Spool(domain, _dealt(rows, unit, words, buckets, row_bytes(domain)))
-        files.callback(spool.close)
-        sizes = [len(block) for block in spool.blocks()]
-        kept = np.zeros(sum(sizes) // 8 + 1, dtype=np.uint8)
+        everyone = Spool(domain, ((block, 1) for block in _dealt(rows, unit, words, buckets, row_bytes(domain))))
+        files.callback(everyone.close)
+        lengths = [len(block) for block in everyone.blocks()]
+        shares = np.zeros(sum(lengths), dtype=np.uint8)
         for bucket in buckets:
-            _keep(bucket, unit.rows, kept)
+            sizes.append(_share(bucket, unit, shares))
         start = 0
-        for block in spool.blocks():
-            inside = np.unpackbits(kept[start // 8 : (start + len(block)) // 8 + 1], bitorder="little")
-            chosen = np.flatnonzero(inside[start % 8 : start % 8 + len(block)])
-            yield block.records().take(chosen)
+        for block in everyone.blocks():
+            yield from weighted(block.records(), shares[start : start + len(block)], unit.parts)
             start += len(block)
 
 
@@ -81,15 +88,16 @@ def _buckets(persons: pa.Array) -> NDArray[np.int64]:
     return place[encoded.indices.to_numpy(zero_copy_only=False)] if len(place) else np.zeros(0, dtype=np.int64)
 
 
-def _keep(file: IO[bytes], most: int, kept: NDArray[np.uint8]) -> None:
-    """Mark the rows of one bucket that are kept."""
+def _share(file: IO[bytes], unit: Unit, shares: NDArray[np.uint8]) -> NDArray[np.int16]:
+    """Tell for each row of one bucket by how many its person is shared, 0 if it is cut; the rows of each person."""
     file.seek(0)
     parts = []
     while size := file.read(8):
         parts.append(pa.ipc.open_stream(file.read(int.from_bytes(size, "little"))).read_all())
     if not parts:
-        return
+        return np.zeros(0, dtype=np.int16)
     table = pa.concat_tables(parts)
     row, priority, key = (table[name].to_numpy() for name in _FIELDS)
-    chosen = row[first_of_each(identities(table["person"].chunks), priority, key, most)]
-    np.bitwise_or.at(kept, chosen // 8, np.uint8(1) << (chosen % 8).astype(np.uint8))
+    person = identities(table["person"].chunks)
+    shares[row] = shared_by(person, priority, key, unit)
+    return np.minimum(np.bincount(person), np.iinfo(np.int16).max).astype(np.int16)

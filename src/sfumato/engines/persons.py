@@ -10,7 +10,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.data.records import Records
-from sfumato.errors import MethodError
 from sfumato.intake.intake import Rows
 from sfumato.schema.column_base import Unit
 
@@ -43,23 +42,13 @@ def kept(rows: Iterable[Rows], unit: Unit, words: Words) -> Kept:
         return Kept(tuple(block.records for block in blocks), (1,) * len(blocks), np.zeros(0, np.int64))
     keys = [words(len(block.records)) for block in blocks]
     person = identities([block.persons for block in blocks if block.persons is not None])
-    sizes = np.bincount(person)
-    chosen = first_of_each(
-        person, priorities(blocks, unit.keep), np.concatenate([np.zeros(0, np.uint64), *keys]), unit.rows
-    )
-    # Of m rows, min(m, most) are kept, whichever they are; a row that is cut counts nothing.
-    counted = np.where(chosen, np.minimum(sizes, unit.rows)[person], 0) if unit.parts > 1 else chosen.astype(np.int64)
+    shares = shared_by(person, priorities(blocks, unit.keep), np.concatenate([np.zeros(0, np.uint64), *keys]), unit)
     found: list[tuple[Records, int]] = []
     start = 0
     for block in blocks:
-        inside = counted[start : start + len(block.records)]
+        found += weighted(block.records, shares[start : start + len(block.records)], unit.parts)
         start += len(block.records)
-        found += [
-            (block.records if (inside == count).all() else block.records.take(np.flatnonzero(inside == count)), count)
-            for count in np.unique(inside).tolist()
-            if count
-        ]
-    return Kept(tuple(part for part, _ in found), tuple(unit.parts // count for _, count in found), sizes)
+    return Kept(tuple(part for part, _ in found), tuple(weight for _, weight in found), np.bincount(person))
 
 
 def kept_blocks(rows: Iterable[Rows], unit: Unit, words: Words) -> Iterator[Records]:
@@ -67,13 +56,22 @@ def kept_blocks(rows: Iterable[Rows], unit: Unit, words: Words) -> Iterator[Reco
     yield from kept(rows, unit, words).blocks
 
 
-def require_rows(unit: Unit, engine: str) -> None:
-    """Refuse persons to an engine that counts every row as 1: its tables would be of something else."""
-    if unit.count == "persons":
-        raise MethodError(
-            f"engine {engine!r} counts rows, and the schema wants persons counted; give the rows to engine 'memory', "
-            "or set 'unit.count' to rows"
-        )
+def shared_by(person: Ints, priority: Ints, key: NDArray[np.uint64], unit: Unit) -> Ints:
+    """For each row by how many rows its person is shared: 1 where rows are counted, and 0 for a row that is cut."""
+    chosen = first_of_each(person, priority, key, unit.rows)
+    if unit.parts == 1:
+        return chosen.astype(np.int64)
+    # Of m rows, min(m, most) are kept, whichever they are.
+    return np.where(chosen, np.minimum(np.bincount(person), unit.rows)[person], 0)
+
+
+def weighted(block: Records, shares: NDArray[np.integer], parts: int) -> list[tuple[Records, int]]:
+    """The rows of a block by their share of their person's parts, each group with what a row of it counts."""
+    return [
+        (block if (shares == count).all() else block.take(np.flatnonzero(shares == count)), parts // count)
+        for count in np.unique(shares).tolist()
+        if count
+    ]
 
 
 def first_of_each(

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique, Domain
@@ -18,10 +19,11 @@ from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
 from sfumato.engines import MOST_CELLS
 from sfumato.engines.counting import closed, count_blocks
-from sfumato.engines.persons import Words, priorities, require_rows
+from sfumato.engines.persons import Words, priorities
 from sfumato.engines.plan import plan
 from sfumato.errors import DataError, SfumatoError
 from sfumato.intake.intake import Intake
+from sfumato.schema.column_base import Unit
 from sfumato.schema.schema import Schema
 
 T = TypeVar("T")
@@ -40,12 +42,12 @@ class Spark:
     """An engine over a Spark DataFrame. The rows are coded once, and kept coded on the disks of the cluster."""
 
     def __init__(self, frame: Any, schema: Schema, words: Words):
-        require_rows(schema.unit, "Spark")
         intake = Intake(schema)
         self.domain = intake.domain
+        self.sizes: NDArray[np.integer] | None = None
         coded = _quiet("code the rows", lambda: frame.mapInArrow(_coder(schema.to_dict()), _types(schema, self.domain)))
         if schema.unit.column is not None:
-            coded = _quiet("choose the rows of each person", lambda: _kept(coded, schema.unit.rows, int(words(1)[0])))
+            coded = _quiet("choose the rows of each person", lambda: _kept(coded, schema.unit, int(words(1)[0])))
         self._frame: Any = _quiet("keep the coded rows", lambda: _persisted(coded))
         try:
             # Every value is looked at here, before anything is charged.
@@ -54,6 +56,7 @@ class Spark:
                 raise DataError(found[0])
             (total,) = self._sums(Coding(self.domain), [()])
             self._total = int(total[0])
+            self.sizes = self._persons() if schema.unit.count == "persons" else None
         except BaseException:
             self.close()
             raise
@@ -73,6 +76,13 @@ class Spark:
         }
         return (tables[home].project(clique) for clique, home in zip(cliques, homes, strict=True))
 
+    def _persons(self) -> NDArray[np.integer]:
+        """The number of rows of each person, who has one row that tells it."""
+        told = self._frame.filter("size > 0").groupBy("size").count()
+        rows = _quiet("count persons", told.collect)
+        sizes, times = ([row[name] for row in rows] for name in ("size", "count"))
+        return np.repeat(np.array(sizes, dtype=np.int16), np.array(times, dtype=np.int64))
+
     def _sums(self, coding: Coding, joints: Sequence[Clique]) -> list[Any]:
         """The counts of joints over all partitions: one row of bytes for each, added up in a tree."""
         if self._frame is None:
@@ -88,7 +98,7 @@ class Spark:
     def close(self) -> None:
         """Forget the coded rows, on every disk."""
         if self._frame is not None:
-            frame, self._frame = self._frame, None
+            frame, self._frame, self.sizes = self._frame, None, None
             _quiet("forget the rows", lambda: frame.unpersist(blocking=True))
 
     def __repr__(self) -> str:
@@ -142,14 +152,24 @@ def _refusal(attributes: int, schema: Schema, message: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*arrays, pa.array([message], pa.string())], names=_names(attributes, schema))
 
 
-def _kept(frame: Any, most: int, seed: int) -> Any:
-    """At most `most` rows of each person. A refusal stays whatever its rank."""
+def _kept(frame: Any, unit: Unit, seed: int) -> Any:
+    """At most `unit.rows` rows of each person, and what each counts. A refusal stays whatever its rank.
+
+    The first row of a person tells in `size` how many rows it has; the others have 0 there.
+    """
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    order = Window.partitionBy("person").orderBy("priority", f.rand(seed % (1 << 31)))
+    person = Window.partitionBy("person")
+    order = person.orderBy("priority", f.rand(seed % (1 << 31)))
     ranked = frame.withColumn("place", f.row_number().over(order))
-    return ranked.filter((f.col("place") <= most) | f.col("refusal").isNotNull()).drop("place", "person", "priority")
+    if unit.count == "persons":
+        rows = f.least(f.count("*").over(person), f.lit(np.iinfo(np.int16).max))
+        ranked = ranked.withColumn("rows", rows).withColumn("size", f.expr("if(place = 1, rows, 0)"))
+        ranked = ranked.withColumn("weight", f.expr(f"{unit.parts} div least(rows, {unit.rows})").cast("int"))
+        ranked = ranked.drop("rows")
+    kept = ranked.filter((f.col("place") <= unit.rows) | f.col("refusal").isNotNull())
+    return kept.drop("place", "person", "priority")
 
 
 def _persisted(frame: Any) -> Any:
@@ -161,11 +181,22 @@ def _persisted(frame: Any) -> Any:
 def _counter(coding: Coding, joints: tuple[Clique, ...]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     def count(batches: Batches) -> Iterator[pa.RecordBatch]:
         """In a worker: one row with the counts of all joints in a partition, one after the other."""
-        blocks = (Records(coding.base, _codes(batch, len(coding.base))) for batch in batches)
+        blocks = (part for batch in batches for part in _weighted(coding.base, batch))
         tables = [table.counts.ravel().astype(np.int64) for table in count_blocks(blocks, coding, joints)]
         yield _bytes(np.concatenate(tables).tobytes())
 
     return count
+
+
+def _weighted(domain: Domain, batch: pa.RecordBatch) -> Iterator[tuple[Records, int]]:
+    """The rows of a batch by what they count."""
+    records = Records(domain, _codes(batch, len(domain)))
+    if "weight" not in batch.schema.names:
+        yield records, 1
+        return
+    weights = batch.column("weight").to_numpy(zero_copy_only=False)
+    for weight in np.unique(weights).tolist():
+        yield records.take(np.flatnonzero(weights == weight)), weight
 
 
 def _codes(batch: pa.RecordBatch, attributes: int) -> list[Any]:

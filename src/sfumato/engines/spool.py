@@ -13,6 +13,7 @@ from typing import IO, cast
 from weakref import finalize
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique, Domain
@@ -25,15 +26,19 @@ from sfumato.errors import DataError
 class Spool:
     """An engine that writes codes out once and reads the attributes that a question needs, block after block."""
 
-    def __init__(self, domain: Domain, blocks: Iterable[Records]):
+    def __init__(self, domain: Domain, blocks: Iterable[tuple[Records, int]]):
+        """Write blocks out, each with a weight: what every row of it counts."""
         self.domain = domain
-        self._sizes: list[int] = []
+        self.sizes: NDArray[np.integer] | None = None
+        self._lengths: list[int] = []
+        self._weights: list[int] = []
         file = private_file()
         try:
-            for block in blocks:
+            for block, weight in blocks:
                 for column in block.columns:
                     write_whole(file, column.tobytes(), row_bytes(domain))
-                self._sizes.append(len(block))
+                self._lengths.append(len(block))
+                self._weights.append(weight)
             file.flush()
         except BaseException:
             file.close()
@@ -46,19 +51,19 @@ class Spool:
         if not self._close.alive:
             raise closed()
         require_base(self.domain, coding)
-        return count_blocks(self.blocks(), coding, cliques)
+        return count_blocks(zip(self.blocks(), self._weights, strict=True), coding, cliques)
 
     def blocks(self) -> Iterator[SpooledBlock]:
         """The rows, block by block, each read as it is asked for."""
         start = 0
-        for rows in self._sizes:
+        for rows in self._lengths:
             yield SpooledBlock(self._handle, self.domain, start, rows)
             start += rows * row_bytes(self.domain)
 
     def close(self) -> None:
         """Forget the rows; their file is gone with its last user."""
         self._close()
-        self._sizes = []
+        self._lengths, self._weights, self.sizes = [], [], None
 
     def __repr__(self) -> str:
         return f"Spool({self.domain!r})"

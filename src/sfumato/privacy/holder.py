@@ -105,7 +105,7 @@ class LocalHolder:
         ledger: Ledger,
         entropy: Entropy | None = None,
         coding: Coding | None = None,
-        persons: NDArray[np.int64] | None = None,
+        persons: NDArray[np.integer] | None = None,
     ):
         self._engine = engine
         self._ledger = ledger

@@ -42,7 +42,7 @@ class RowsPerPerson:
         return (*((rows, rows) for rows in range(1, 2 * most + 1)), *zip(wide, [*ends, None], strict=True))
 
     @classmethod
-    def exact(cls, most: int, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    def exact(cls, most: int, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
         """How many persons lie in each cell, of the number of rows of each person: private."""
         spans = cls.spans_of(most)
         places = np.searchsorted([first for first, _ in spans], sizes, side="right") - 1
