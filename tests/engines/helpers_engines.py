@@ -17,7 +17,10 @@ from sfumato.privacy.opening import open_engine
 HERE = ("memory", "spool")
 """Engines that need nothing but this package."""
 
-ALL = (*HERE, "duckdb", "sqlite", "postgresql", "spark")
+INSIDE = ("sql-duckdb", "sql-sqlite", "sql-postgresql")
+"""Databases that count their rows themselves."""
+
+ALL = (*HERE, "duckdb", "sqlite", "postgresql", *INSIDE, "spark")
 """All of them: `make test-engines` sets SFUMATO_TEST_ENGINES and has what they need."""
 
 NAMES = ALL if os.environ.get("SFUMATO_TEST_ENGINES") else HERE
@@ -42,13 +45,15 @@ class Places:
         self._spark = self._postgres = None
 
     def engine(self, name):
-        """What to call the engine; databases are read into the spool."""
+        """What to call the engine; databases are read into the spool, or count by themselves."""
+        if name in INSIDE:
+            return "sql"
         return name if name in HERE else "auto" if name == "spark" else "spool"
 
     def put(self, name, table: pa.Table):
         """The table as the engine's source."""
         self.tables += 1
-        return table if name in HERE else getattr(self, f"_put_{name}")(table, f"t{self.tables}")
+        return table if name in HERE else getattr(self, f"_put_{name.removeprefix('sql-')}")(table, f"t{self.tables}")
 
     def close(self):
         if self._spark is not None:

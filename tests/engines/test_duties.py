@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers_engines import NAMES, Places, opened
+from helpers_engines import INSIDE, NAMES, Places, opened
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import sfumato
 from helpers_codings import codings
 from sfumato.data.coding import Coding
-from sfumato.engines import opening, person_buckets, spark
+from sfumato.engines import database, opening, person_buckets, spark
 from sfumato.errors import DataError, MethodError
 from sfumato.fitting import open_ledger
 from sfumato.intake.intake import Intake
@@ -218,6 +218,7 @@ def test_7_an_interrupt_while_rows_come_in_leaves_nothing(name, places, tmp_path
         return
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
     monkeypatch.setattr(Intake, "encode", interrupted)
+    monkeypatch.setattr(database.Database, "_ask", interrupted_at_once)
     with pytest.raises(KeyboardInterrupt):
         open_engine(source, schema(), SystemEntropy(), places.engine(name))
     gc.collect()
@@ -240,6 +241,8 @@ def test_8_an_engine_has_no_pickle_and_does_not_print_rows(name, places):
 )
 @pytest.mark.parametrize("most", [1, 3])
 def test_persons_keep_at_most_their_rows(name, places, keep, most, monkeypatch):
+    if name in INSIDE:
+        pytest.skip("rows of persons are refused inside a database; tests/engines/test_database.py")
     if name == "spark" and (most == 1) != (keep.get("keep") == "first"):
         pytest.skip("the first row of each person, and three by chance or the latest, will do for Spark")
     monkeypatch.setattr(reading, "ROWS_AT_ONCE", 50)
@@ -258,6 +261,31 @@ def test_persons_keep_at_most_their_rows(name, places, keep, most, monkeypatch):
         pick = min if keep["keep"] == "first" else max
         of_person = {p: pick(c for q, c in zip(persons, codes, strict=True) if q == p) for p in set(persons)}
         assert born.counts.tolist() == np.bincount(list(of_person.values()), minlength=5).tolist()
+
+
+def test_persons_count_once_whatever_rows_they_have(name, places, monkeypatch):
+    """Each person has `parts` parts, shared evenly by its rows that are kept; the engine knows how many rows it had."""
+    if name in INSIDE:
+        pytest.skip("rows of persons are refused inside a database; tests/engines/test_database.py")
+    monkeypatch.setattr(reading, "ROWS_AT_ONCE", 50)
+    monkeypatch.setattr(person_buckets, "BUCKETS", 5)
+    rng = np.random.default_rng(1)
+    persons = [f"p{number}" for number in rng.integers(0, 120, 400)]
+    one = schema(unit={"rows": 4, "column": "person", "count": "persons"})
+    # All rows of a person are alike, so it does not matter which of them are kept.
+    first = {person: place for place, person in reversed(list(enumerate(persons)))}
+    rows = table(400).take([first[person] for person in persons]).append_column("person", pa.array(persons))
+    records = Intake(one).encode(rows).records
+    wanted = np.zeros((7, 5), dtype=np.int64)
+    for person, place in first.items():
+        share = min(4, persons.count(person))
+        wanted[records["age"][place], records["born"][place]] += share * (one.unit.parts // share)
+    with opened(name, rows, one, places) as engine:
+        total, pair = engine.count(Coding(engine.domain), [(), ("age", "born")])
+        assert total.counts == len(first) * one.unit.parts
+        assert np.array_equal(pair.counts, wanted)
+        assert Counter(engine.sizes.tolist()) == Counter(Counter(persons).values())
+    assert engine.sizes is None
 
 
 def test_10_counts_are_wide():
@@ -282,7 +310,7 @@ class TestAuto:
         assert counted.counts == 100
 
     def test_an_unknown_engine_is_refused(self):
-        with pytest.raises(MethodError, match="engine 'gpu' is unknown; known ones are auto, memory, spool"):
+        with pytest.raises(MethodError, match="engine 'gpu' is unknown; known ones are auto, memory, spool, sql"):
             open_engine(table(1), schema(), SystemEntropy(), "gpu")
 
 

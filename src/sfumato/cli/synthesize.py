@@ -62,7 +62,7 @@ def synthesize(
     population: Annotated[str | None, typer.Option(help="The population in the book.")] = None,
     proposal: Annotated[int | None, typer.Option(help="The number of the approved proposal that this run is.")] = None,
     engine: Annotated[
-        str, typer.Option(help="Where rows are kept while they are counted: memory, spool (on disk) or auto.")
+        str, typer.Option(help="Where rows are counted: memory, spool (on disk), sql (in their database) or auto.")
     ] = "auto",
     yes: Annotated[
         str | None, typer.Option(metavar="REASON", help="Go on with an unusual budget, and say why; it is published.")

@@ -63,19 +63,31 @@ def batches(data: Any) -> Iterator[pa.Table]:
         yield from _read(data, "the Ibis table")
         return
     source = parse(data)
-    connection = _quiet(f"{source} cannot be reached; check its name, your rights and, for a server, that it runs",
-                        lambda: _connect(source))  # fmt: skip
+    connection = connected(source)
     try:
-        *schema, name = source.table
-        expression = _quiet(
-            f"{source} cannot be found; check its name, with its schema if it has one, and your rights",
-            lambda: connection.table(name, database=schema[0] if schema else None),
-        )
+        expression = found(connection, source)
         yield from (
             _read_sqlite(connection, expression, source) if source.kind == "sqlite" else _read(expression, str(source))
         )
     finally:
-        _quiet(f"{source} cannot be closed", connection.disconnect)
+        quiet(f"{source} cannot be closed", connection.disconnect)
+
+
+def connected(source: Source) -> Any:
+    """A connection of Ibis to the database of a source."""
+    return quiet(
+        f"{source} cannot be reached; check its name, your rights and, for a server, that it runs",
+        lambda: _connect(source),
+    )
+
+
+def found(connection: Any, source: Source) -> Any:
+    """The table of a source as an Ibis expression."""
+    *schema, name = source.table
+    return quiet(
+        f"{source} cannot be found; check its name, with its schema if it has one, and your rights",
+        lambda: connection.table(name, database=schema[0] if schema else None),
+    )
 
 
 def parse(name: str) -> Source:
@@ -146,21 +158,21 @@ def _ibis() -> Any:
 def _read(expression: Any, name: str) -> Iterator[pa.Table]:
     """Rows of an Ibis expression."""
     failed = f"{name} cannot be read; check your rights, and that its columns have types that Arrow knows"
-    reader = _quiet(failed, lambda: expression.to_pyarrow_batches(chunk_size=ROWS_AT_ONCE))
+    reader = quiet(failed, lambda: expression.to_pyarrow_batches(chunk_size=ROWS_AT_ONCE))
     yield reader.schema.empty_table()
-    while (batch := _quiet(failed, lambda: next(reader, None))) is not None:
+    while (batch := quiet(failed, lambda: next(reader, None))) is not None:
         yield pa.Table.from_batches([batch])
 
 
 def _read_sqlite(connection: Any, expression: Any, source: Source) -> Iterator[pa.Table]:
     """Rows of a table in SQLite, where a value may have another type than its column: that is refused."""
     failed = f"{source} cannot be read; every value must have the type of its column"
-    schema = _quiet(failed, lambda: expression.schema().to_pyarrow())
+    schema = quiet(failed, lambda: expression.schema().to_pyarrow())
     yield schema.empty_table()
-    cursor = _quiet(failed, lambda: connection.con.execute(connection.compile(expression)))
+    cursor = quiet(failed, lambda: connection.con.execute(connection.compile(expression)))
     try:
-        while rows := _quiet(failed, lambda: cursor.fetchmany(ROWS_AT_ONCE)):
-            yield _quiet(failed, partial(_table, rows, schema))
+        while rows := quiet(failed, lambda: cursor.fetchmany(ROWS_AT_ONCE)):
+            yield quiet(failed, partial(_table, rows, schema))
     finally:
         cursor.close()
 
@@ -179,7 +191,7 @@ def _typed(values: list[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
-def _quiet(message: str, call: Callable[[], T]) -> T:
+def quiet(message: str, call: Callable[[], T]) -> T:
     """What `call` gives; if it fails, our own words in the place of a driver's."""
     try:
         return call()

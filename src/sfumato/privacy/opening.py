@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.data.records import Records
-from sfumato.engines import Engine, sources, spark
+from sfumato.engines import Engine, sources, spark, sql
+from sfumato.engines.database import Database
 from sfumato.engines.memory import Memory
 from sfumato.engines.opening import open_rows
-from sfumato.engines.persons import require_rows
 from sfumato.engines.spool import row_bytes
-from sfumato.errors import DataError, SfumatoError
+from sfumato.errors import DataError, MethodError, SfumatoError
 from sfumato.intake.intake import Intake, Rows
 from sfumato.intake.refusals import check_lists
 from sfumato.privacy.entropy import Entropy, SystemEntropy
@@ -31,8 +31,7 @@ def open_local(
     """A holder of a table, in the attributes of its schema. Refuses a table that does not fit; nothing is charged."""
     entropy = entropy or SystemEntropy()
     opened = open_engine(data, schema, entropy, engine)
-    sizes = opened.sizes if isinstance(opened, Memory) else None
-    return LocalHolder(opened, Neighbours.of(schema), ledger, entropy, persons=sizes)
+    return LocalHolder(opened, Neighbours.of(schema), ledger, entropy, persons=opened.sizes)
 
 
 def open_party(
@@ -73,10 +72,15 @@ def open_engine(
     intake = Intake(schema)
     try:
         if spark.is_frame(data):
-            require_rows(schema.unit, "Spark")
             if any(map(listed, schema.columns)):
                 check_lists(schema, data.count())
             return spark.Spark(data, schema, entropy.words)
+        if engine == "sql":
+            if not isinstance(data, str) or not sql.is_source(data):
+                raise MethodError(f"engine 'sql' counts inside a database; name a table in one: {sql.FORMS}")
+            database = Database(data, schema)
+            check_lists(schema, database.rows)
+            return database
         coded = _Counted(_coded(data, schema, intake, seen))
         opened = open_rows(engine, intake.domain, coded, schema.unit, entropy.words)
         check_lists(schema, coded.rows)

@@ -1,0 +1,208 @@
+"""Codes in SQL: for each column an expression that gives the code of a value, or the mark of one that is refused.
+
+Nothing here decides what a code is. Every code in an expression was made by the codec, of the label itself or of the
+number at which a piece begins: between two such numbers all codes are alike. So SQL only compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sfumato.errors import MethodError
+from sfumato.intake.codec import codes_or_marks
+from sfumato.intake.marks import words_of
+from sfumato.schema.bins import PointBins, RealBins
+from sfumato.schema.columns import Boolean, Categorical, Column, Date, Integer, Number
+from sfumato.schema.fields import BadValue, decimal_of
+from sfumato.schema.periods import moment_of, seconds_of, start_of
+from sfumato.schema.spelling import EXACT
+
+STRANGER = -99
+"""The mark of a value that has another type than its column, which SQLite allows."""
+
+KINDS = {"text": pa.large_string(), "truth": pa.bool_(), "whole": pa.int64(), "real": pa.float64(), "day": pa.date32()}
+"""The kinds of database columns that can be coded, and what the codec is given for them."""
+
+_READ = {
+    "text": (Categorical, Boolean),
+    "truth": (Categorical, Boolean),
+    "whole": (Categorical, Integer, Number),
+    "real": (Number,),
+    "day": (Date,),
+}
+
+_LAST = seconds_of(datetime.max)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What databases say differently.
+
+    Args:
+        mark: how a parameter is written.
+        text: a text that is compared byte by byte, whatever its column says.
+        real: a number as a float of 64 bits.
+        is_nan: whether such a number is none.
+        strangers: for each kind what is true of a value that does not belong in its column.
+    """
+
+    mark: str
+    text: str
+    real: str
+    is_nan: str | None
+    strangers: dict[str, str]
+
+
+DIALECTS = {
+    "postgresql": Dialect("%s", '{} COLLATE "C"', "CAST({} AS double precision)", "{} = 'NaN'::float8", {}),
+    "duckdb": Dialect("?", "CAST({} AS VARCHAR) COLLATE C", "CAST({} AS DOUBLE)", "isnan({})", {}),
+    "sqlite": Dialect(
+        "?",
+        "{} COLLATE BINARY",
+        "CAST({} AS REAL)",
+        None,
+        {
+            "text": "typeof({}) <> 'text'",
+            "truth": "typeof({0}) <> 'integer' OR {0} NOT IN (0, 1)",
+            "whole": "typeof({}) <> 'integer'",
+            "real": "typeof({}) NOT IN ('real', 'integer')",
+            "day": "typeof({0}) <> 'text' OR {0} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' "
+            "OR date({0}) IS NULL OR date({0}) <> {0}",
+        },
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """The coding of one column: a case for what is missing, one for each piece or label, and one for all others.
+
+    Args:
+        kind: of the database column.
+        steps: pieces that end below a value, or labels, with the code of each.
+        other: the code of what comes after the last.
+        missing: the code of what is missing.
+    """
+
+    kind: str
+    steps: tuple[tuple[Any, int], ...]
+    other: int
+    missing: int
+
+    def sql(self, name: str, dialect: Dialect, through: NDArray[np.integer] | None) -> tuple[str, list[Any]]:
+        """The expression, with codes looked up in `through`, and its parameters."""
+
+        def code(one: int) -> int:
+            return one if one < 0 or through is None else int(through[one])
+
+        bare = '"' + name.replace('"', '""').replace("%", "%%" if dialect.mark == "%s" else "%") + '"'
+        missing = code(self.missing)
+        whens = [f"WHEN {bare} IS NULL THEN {missing}"]
+        if self.kind in dialect.strangers:
+            whens.append(f"WHEN {dialect.strangers[self.kind].format(bare)} THEN {STRANGER}")
+        value, sign = bare, "<"
+        if self.kind == "text":
+            value, sign = dialect.text.format(bare), "="
+        elif self.kind == "truth":
+            sign = "="
+        elif self.kind == "real":
+            value = dialect.real.format(bare)
+            if dialect.is_nan is not None:
+                whens.append(f"WHEN {dialect.is_nan.format(value)} THEN {missing}")
+        parameters = []
+        steps = [(limit, code(one)) for limit, one in self.steps]
+        for place, (limit, one) in enumerate(steps):
+            following = steps[place + 1][1] if place + 1 < len(steps) else code(self.other)
+            if sign == "=" or one != following:  # pieces of one code are one piece
+                whens.append(f"WHEN {value} {sign} {dialect.mark} THEN {one}")
+                parameters.append(_given(limit, self.kind, dialect))
+        return f"CASE {' '.join(whens)} ELSE {code(self.other)} END", parameters
+
+
+def case_of(column: Column, kind: str, policy: BadValue) -> Case:
+    """The coding of a column of the schema that a database keeps as this kind; what cannot be compared is refused."""
+    wide = isinstance(column, Number) and kind == "whole" and max(-column.min, column.max) >= EXACT
+    if kind not in KINDS or not isinstance(column, _READ[kind]) or wide:
+        raise MethodError(
+            f"column {column.name!r} is {column.type} in the schema, and the database has it as {kind}; inside a "
+            "database this cannot be coded: give engine 'spool', or a table whose columns have the declared types"
+        )
+
+    def codes(values: Sequence[Any]) -> list[int]:
+        array = pa.chunked_array([pa.array(values, KINDS[kind])])
+        return [int(one) for one in codes_or_marks(column, array, policy)]
+
+    (missing,) = codes([None])
+    if kind == "text" or kind == "truth":
+        words: list[Any] = [True, False] if kind == "truth" else list(words_of(column))  # type: ignore[arg-type]
+        found = codes([*words, *([] if kind == "truth" else [_stranger(words)])])
+        steps = zip(words, found, strict=False)
+        return Case(kind, tuple(steps), found[-1], missing)
+    limits = sorted(_limits(column, kind))
+    found = codes([_before(limits[0], kind), *limits])
+    return Case(kind, tuple(zip(limits, found, strict=False)), found[-1], missing)
+
+
+def _limits(column: Column, kind: str) -> set[Any]:
+    """Every value at which another code may begin."""
+    if isinstance(column, Date):
+        moments = [moment.date() for moment in map(_moment(column), column.null_values) if moment is not None]
+        seconds = start_of(column.binning().starts, column.granularity).tolist()
+        days = {moment_of(second).date() for second in seconds if second <= _LAST}
+        return days | {*moments} | {one + timedelta(days=1) for one in moments if one < date.max}
+    edges: list[Any]
+    points: list[Any]
+    if isinstance(column, Categorical | Boolean):
+        words: list[Any] = [decimal_of(word) for word in words_of(column)]
+        edges, points = [0], [int(one) for one in words if one is not None and one == one.to_integral_value()]
+    else:
+        assert isinstance(column, Integer | Number)  # noqa: S101 -- the others are refused above
+        bins = column.binning()
+        begins = (
+            bins.points if isinstance(bins, PointBins) else bins.edges if isinstance(bins, RealBins) else bins.starts
+        )
+        tokens = [number for word in column.null_values if (number := decimal_of(word)) is not None]
+        edges, points = [column.min], [*column.special, column.max, *begins.tolist(), *tokens]
+    if kind == "whole":
+        # Of a number that is not whole, the whole ones around it: codes change between them.
+        inside = [int(one) for one in (*edges, *points) if abs(one) < 1 << 62]
+        return {*inside, *(one + 1 for one in inside)}
+    known = {float(one) for one in points}
+    return {*map(float, edges), *known, *(float(np.nextafter(one, np.inf)) for one in known)}
+
+
+def _moment(column: Date) -> Callable[[str], Any]:
+    def read(word: str) -> Any:
+        try:
+            return column.read(word)
+        except ValueError:
+            return None
+
+    return read
+
+
+def _before(limit: Any, kind: str) -> Any:
+    """A value below a limit; the limit itself if there is none."""
+    if kind == "day":
+        return limit - timedelta(days=1) if limit > date.min else limit
+    return limit - 1 if kind == "whole" else -np.inf
+
+
+def _stranger(words: Sequence[str]) -> str:
+    """A text that is not declared."""
+    return next(text for number in count() if (text := f"\ufffd{number}") not in words)
+
+
+def _given(limit: Any, kind: str, dialect: Dialect) -> Any:
+    """A value as the driver wants it."""
+    if dialect is DIALECTS["sqlite"]:
+        return str(limit) if kind == "day" else int(limit) if kind == "truth" else limit
+    return limit

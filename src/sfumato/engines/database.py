@@ -1,0 +1,160 @@
+"""Rows that may not leave their database: coded and counted there, by a GROUP BY for each joint of the covering plan.
+
+Only tables of counts come here. All queries run in one transaction that sees one state of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from sfumato.data.coding import Coding
+from sfumato.data.domain import Clique
+from sfumato.data.marginal import Marginal
+from sfumato.engines import MOST_CELLS, sql
+from sfumato.engines.cases import DIALECTS, STRANGER, Case, case_of
+from sfumato.engines.counting import closed, require_base
+from sfumato.engines.plan import plan
+from sfumato.errors import DataError, MethodError
+from sfumato.intake.attribute_kinds import Plain
+from sfumato.intake.attributes import Attributes
+from sfumato.intake.codec import check_names
+from sfumato.intake.refusals import refusal
+from sfumato.schema.schema import Schema
+
+_BEGIN = {"postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "duckdb": "BEGIN", "sqlite": "BEGIN"}
+_POSTGRES_TEXT = (25, 1043)
+"""The types text and varchar. Others that look like text, such as char(n), compare in ways of their own."""
+
+
+class Database:
+    """An engine over a table of PostgreSQL, DuckDB or SQLite that is counted where it is."""
+
+    sizes = None
+
+    def __init__(self, name: str, schema: Schema):
+        source = sql.parse(name)
+        self.domain = _plain_attributes(schema).domain
+        self._kind = {"postgres": "postgresql"}.get(source.kind, source.kind)
+        self._dialect = DIALECTS[self._kind]
+        self._source = str(source)
+        self._table = ".".join('"' + one.replace('"', '""') + '"' for one in source.table)
+        self._connection: Any = sql.connected(source)
+        try:
+            expression = sql.found(self._connection, source)
+            sql.quiet(f"{source} cannot be read; check your rights", self._begin)
+            kinds = self._kinds(expression)
+            check_names([one for one in kinds if one not in schema.ignore], schema)
+            self._cases = {
+                column.name: case_of(column, kinds[column.name][0], schema.policy(column)) for column in schema.columns
+            }
+            self._refuse_bad_values(schema, {name: kind for name, (_, kind) in kinds.items()})
+            ((self.rows,),) = self._ask(f"SELECT COUNT(*) FROM {self._table}", [])  # noqa: S608
+        except BaseException:
+            self.close()
+            raise
+
+    def count(self, coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:
+        """The exact table of each clique, in the codes of `coding`, whose base is the domain of this engine."""
+        if self._connection is None:
+            raise closed()
+        require_base(self.domain, coding)
+        for clique in cliques:
+            coding.domain.require_cells(clique, MOST_CELLS)
+        homes = plan(coding.domain, cliques)
+        tables = {joint: self._joint(coding, joint) for joint in dict.fromkeys(homes)}
+        return (tables[home].project(clique) for clique, home in zip(cliques, homes, strict=True))
+
+    def _joint(self, coding: Coding, joint: Clique) -> Marginal:
+        domain = coding.domain.project(joint)
+        counts = np.zeros(domain.shape, dtype=np.int64)
+        if not joint:
+            counts[()] = self.rows
+            return Marginal(domain, counts)
+        codes, parameters = self._codes([(source, self._cases[source], to) for source, to in map(coding.lookup, joint)])
+        names = ", ".join(f"c{place}" for place in range(len(joint)))
+        coded = f"SELECT {codes} FROM {self._table}"  # noqa: S608 -- names are quoted, values are parameters
+        query = f"SELECT {names}, COUNT(*) FROM ({coded}) AS coded GROUP BY {names}"  # noqa: S608
+        for *cell, number in self._ask(query, parameters):
+            counts[tuple(map(int, cell))] = number
+        if int(counts.sum()) != self.rows:
+            raise DataError(f"{self._source} changed while it was counted; count a copy that nobody writes to")
+        return Marginal(domain, counts)
+
+    def _refuse_bad_values(self, schema: Schema, types: dict[str, Any]) -> None:
+        """Every value is looked at here, before anything is charged."""
+        codes, parameters = self._codes([(name, case, None) for name, case in self._cases.items()])
+        worst = ", ".join(
+            f"MIN(c{place}), MAX(CASE WHEN c{place} < 0 THEN c{place} END)" for place in range(len(self._cases))
+        )
+        (found,) = self._ask(f"SELECT {worst} FROM (SELECT {codes} FROM {self._table}) AS coded", parameters)  # noqa: S608
+        for place, column in enumerate(schema.columns):
+            least, mark = found[2 * place : 2 * place + 2]
+            if least == STRANGER:
+                raise DataError(f"{self._source} cannot be read; every value must have the type of its column")
+            if mark is not None:
+                raise refusal(column, int(mark), types[column.name])
+
+    def _codes(self, wanted: Sequence[tuple[str, Case, Any]]) -> tuple[str, list[Any]]:
+        """The codes of columns as c0, c1, …, and the parameters in them."""
+        made = [case.sql(name, self._dialect, through) for name, case, through in wanted]
+        expressions = ", ".join(f"{one} AS c{place}" for place, (one, _) in enumerate(made))
+        return expressions, [value for _, some in made for value in some]
+
+    def _kinds(self, expression: Any) -> dict[str, tuple[str, Any]]:
+        """For each column of the table its kind as `cases` names it, and its Arrow type."""
+        words = {"is_string": "text", "is_boolean": "truth", "is_integer": "whole", "is_floating": "real",
+                 "is_date": "day"}  # fmt: skip
+        found = {}
+        for name, dtype in sql.quiet(f"{self._source} has a column of an unknown type", expression.schema).items():
+            kind = next((kind for test, kind in words.items() if getattr(dtype, test)()), str(dtype))
+            found[name] = (kind, sql.quiet(f"{self._source} has a column of an unknown type", dtype.to_pyarrow))
+        if self._kind == "postgresql":
+            for one in self._run(f"SELECT * FROM {self._table} LIMIT 0", []).description:  # noqa: S608
+                if found[one.name][0] == "text" and one.type_code not in _POSTGRES_TEXT:
+                    found[one.name] = ("another type of text", found[one.name][1])
+        return found
+
+    def _begin(self) -> None:
+        raw = self._connection.con
+        if self._kind == "postgresql":
+            raw.rollback()
+            raw.autocommit = True  # so that our own transaction lasts until we end it
+        elif self._kind == "sqlite":
+            raw.rollback()
+        raw.execute(_BEGIN[self._kind])
+
+    def _ask(self, query: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
+        return sql.quiet(self._failed, lambda: self._run(query, parameters).fetchall())
+
+    def _run(self, query: str, parameters: list[Any]) -> Any:
+        return sql.quiet(self._failed, lambda: self._connection.con.execute(query, parameters))
+
+    @property
+    def _failed(self) -> str:
+        return f"{self._source} could not count its rows; check your rights, and that it runs"
+
+    def close(self) -> None:
+        """End the transaction and the connection; nothing was written."""
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            with suppress(Exception):
+                connection.con.rollback()
+            sql.quiet(f"{self._source} cannot be closed", connection.disconnect)
+
+    def __repr__(self) -> str:
+        return f"Database({self.domain!r})"
+
+
+def _plain_attributes(schema: Schema) -> Attributes:
+    """The attributes, if each is a column by itself and no person has to be looked up in other rows."""
+    attributes = Attributes(schema)
+    if schema.unit.column is not None or not all(isinstance(one, Plain) for one in attributes.all):
+        raise MethodError(
+            "inside a database every attribute must be a column by itself, and every row a unit: this schema has "
+            "'unit.column', 'recode', 'together', 'missing_patterns' or 'bitwise'; give engine 'spool'"
+        )
+    return attributes

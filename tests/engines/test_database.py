@@ -1,0 +1,178 @@
+"""Counting inside a database: codes that SQL computes are those of the codec, and what it cannot compute is refused."""
+
+import sqlite3
+from datetime import date, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sfumato
+from sfumato.data.coding import Coding
+from sfumato.engines.cases import DIALECTS, KINDS, case_of
+from sfumato.errors import DataError, MethodError
+from sfumato.fitting import open_ledger
+from sfumato.intake.codec import SchemaCodec, codes_or_marks
+from sfumato.job import Job, recipe_of
+from sfumato.privacy.budget import budget_of
+from sfumato.privacy.entropy import SystemEntropy
+from sfumato.privacy.opening import open_engine, open_local
+
+COLUMNS = {
+    "labels": ("text", {"type": "categorical", "categories": ["a", "A", "a ", "it's", '"', "%s"], "nullable": True,
+                        "null_values": ["", "?"]}),
+    "others": ("text", {"type": "categorical", "categories": ["a", "rest"], "other": "rest"}),
+    "yes": ("text", {"type": "boolean", "true_values": ["a"], "false_values": ["A"], "nullable": True}),
+    "truth": ("truth", {"type": "boolean", "nullable": True}),
+    "code": ("whole", {"type": "categorical", "categories": ["1", "2", "-3"], "nullable": True, "null_values": ["9"]}),
+    "bins": ("whole", {"type": "integer", "min": -5, "max": 20, "bins": 4, "special": [99], "nullable": True,
+                       "null_values": ["-6"]}),
+    "clip": ("whole", {"type": "integer", "min": 0, "max": 9, "bins": 3, "outside": "clip"}),
+    "list": ("whole", {"type": "integer", "min": 1, "max": 5, "values": [1, 2, 5]}),
+    "half": ("whole", {"type": "number", "min": -2.5, "max": 7.5, "bins": 4}),
+    "real": ("real", {"type": "number", "min": -1, "max": 2, "bins": 6, "special": [99.5], "nullable": True}),
+    "week": ("day", {"type": "date", "min": "2019-12-30", "max": "2020-03-01", "granularity": "week", "nullable": True,
+                     "null_values": ["2020-03-20"]}),
+}  # fmt: skip
+VALUES = {
+    "text": ["a", "A", "a ", " a", "it's", '"', "%s", "", "?", "rest", "x"],
+    "truth": [True, False],
+    "whole": [*range(-7, 23), 99, 98, 100, 2**62, -(2**62)],
+    "real": [
+        -1.0,
+        np.nextafter(-1, -2),
+        -0.5,
+        np.nextafter(-0.5, -1),
+        0.0,
+        -0.0,
+        0.1,
+        0.5,
+        2.0,
+        np.nextafter(2, 3),
+        99.5,
+    ],
+    "day": [date(2019, 12, 20) + timedelta(days=day) for day in range(95)],
+}
+
+
+def schema_of(name, **more):
+    return sfumato.Schema.parse({"name": "t", "columns": [{"name": name, **COLUMNS[name][1], **more}]})
+
+
+@pytest.fixture(scope="module")
+def connection():
+    with sqlite3.connect(":memory:") as made:
+        yield made
+
+
+@pytest.mark.parametrize("policy", ["refuse", "missing"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_sql_gives_every_value_the_code_or_the_mark_of_the_codec(name, policy, connection):
+    kind, declared = COLUMNS[name]
+    if policy == "missing" and not declared.get("nullable"):
+        pytest.skip("only a column that may be missing has this policy")
+    (column,) = schema_of(name).columns
+    values = pa.array([*VALUES[kind], None], KINDS[kind])
+    wanted = codes_or_marks(column, pa.chunked_array([values]), policy).tolist()
+    query, parameters = case_of(column, kind, policy).sql("x", DIALECTS["sqlite"], None)
+    given = [str(one) if kind == "day" and one is not None else one for one in values.to_pylist()]
+    connection.execute("drop table if exists t")
+    # A column that compares without case, as its owner may have declared it.
+    connection.execute(f"create table t (place integer, x {'text collate nocase' if kind == 'text' else ''})")
+    connection.executemany("insert into t values (?, ?)", list(enumerate(given)))
+    found = connection.execute(f"select {query} from t order by place", parameters).fetchall()  # noqa: S608
+    assert [code for (code,) in found] == wanted
+
+
+def coded(connection, query, parameters, values):
+    query = f"SELECT {query} FROM (SELECT ? AS x)"  # noqa: S608
+    return [connection.execute(query, [*parameters, one]).fetchone()[0] for one in values]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    edges=st.lists(st.floats(-1e9, 1e9, allow_subnormal=False), min_size=2, max_size=6, unique=True),
+    values=st.lists(st.floats(allow_nan=False), max_size=20),
+)
+def test_edges_are_exact(connection, edges, values):
+    declared = {"name": "x", "type": "number", "edges": sorted(edges), "min": min(edges), "max": max(edges)}
+    (column,) = sfumato.Schema.parse({"name": "t", "columns": [declared]}).columns
+    near = [step for edge in edges for step in (edge, np.nextafter(edge, np.inf), np.nextafter(edge, -np.inf))]
+    values = [*values, *map(float, near)]
+    query, parameters = case_of(column, "real", "refuse").sql("x", DIALECTS["sqlite"], None)
+    wanted = codes_or_marks(column, pa.chunked_array([pa.array(values)]), "refuse").tolist()
+    assert coded(connection, query, parameters, values) == wanted
+
+
+def test_codes_are_merged_inside_the_expression(connection):
+    (column,) = schema_of("clip").columns
+    query, parameters = case_of(column, "whole", "refuse").sql("x", DIALECTS["sqlite"], np.array([0, 0, 1]))
+    found = coded(connection, query, parameters, range(10))
+    codes = SchemaCodec(schema_of("clip")).encode(pa.table({"clip": range(10)}))["clip"]
+    assert found == np.array([0, 0, 1])[codes].tolist()
+    assert query.count("WHEN") == 3  # missing, stranger, and one piece
+
+
+@pytest.fixture
+def people(tmp_path):
+    pytest.importorskip("ibis")
+    path = tmp_path / "people.sqlite"
+    with sqlite3.connect(path) as made:
+        made.execute('create table people ("a""b" bigint, city text)')
+        made.executemany("insert into people values (?, ?)", [(number % 10, "RO"[number % 2]) for number in range(50)])
+    return path
+
+
+def plain(**more):
+    columns = [{"name": 'a"b', "type": "integer", "min": 0, "max": 9, "bins": 5},
+               {"name": "city", "type": "categorical", "categories": ["R", "O"]}]  # fmt: skip
+    return sfumato.Schema.parse({"name": "t", "columns": columns, **more})
+
+
+def test_a_whole_run_inside_a_database(people):
+    release = sfumato.fit(f"sqlite:///{people}?table=people", plain(), epsilon=100, method="privbayes", engine="sql")
+    assert abs(release.rows - 50) < 10
+
+
+def test_nothing_is_written_and_a_value_of_another_type_is_refused(people):
+    before = people.read_bytes()
+    engine = open_engine(f"sqlite:///{people}?table=people", plain(), SystemEntropy(), "sql")
+    (pair,) = engine.count(Coding(engine.domain), [('a"b', "city")])
+    assert pair.counts.sum() == 50
+    engine.close()
+    assert people.read_bytes() == before
+    with sqlite3.connect(people) as made:
+        made.execute("insert into people values ('Semiramide', 'R')")
+    with pytest.raises(DataError, match="every value must have the type of its column") as caught:
+        open_engine(f"sqlite:///{people}?table=people", plain(), SystemEntropy(), "sql")
+    assert "Semiramide" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        (plain(unit={"rows": 2, "column": "who"}), "every attribute must be a column by itself"),
+        (plain(bitwise=True), "every attribute must be a column by itself"),
+    ],
+    ids=["persons", "bitwise"],
+)
+def test_what_a_database_cannot_code_is_refused_before_the_first_charge(people, schema, problem):
+    ledger = open_ledger(Job(schema, recipe_of("privbayes"), budget_of("1", None)))
+    with pytest.raises(MethodError, match=problem):
+        open_local(f"sqlite:///{people}?table=people", schema, ledger, engine="sql")
+    assert not [event for _, event in ledger.statement().entries if event.cost(ledger.budget.notion) > 0]
+
+
+def test_a_column_of_another_type_than_declared_is_refused(people):
+    columns = [{"name": 'a"b', "type": "date", "min": "2020-01-01", "max": "2020-12-31"},
+               {"name": "city", "type": "categorical", "categories": ["R", "O"]}]  # fmt: skip
+    wrong = sfumato.Schema.parse({"name": "t", "columns": columns})
+    with pytest.raises(MethodError, match="is date in the schema, and the database has it as whole"):
+        open_engine(f"sqlite:///{people}?table=people", wrong, SystemEntropy(), "sql")
+
+
+def test_a_file_is_no_database():
+    with pytest.raises(MethodError, match="name a table in one"):
+        open_engine("people.csv", plain(), SystemEntropy(), "sql")
