@@ -109,3 +109,21 @@ def test_unknown_tools_and_missing_files_are_refused(tmp_path):
         import_schema(tmp_path / "x", "sdv")
     with pytest.raises(SchemaError, match="give one of sdv"):
         export_schema(VISITS, "excel")
+
+
+def test_the_catalogue_of_a_database_gives_names_types_and_what_is_missing(tmp_path):
+    carried = import_schema(FILES / "information-schema.csv", "information-schema")
+    kinds = {column["name"]: column["type"] for column in carried.keys["columns"]}
+    assert kinds == {
+        "id": "integer", "sex": "categorical", "age": "integer", "weight": "number", "seen": "datetime",
+        "born": "date", "smokes": "boolean", "place": "categorical",
+    }  # fmt: skip
+    assert [column["name"] for column in carried.keys["columns"] if not column.get("nullable")] == ["id", "sex"]
+    assert next(column for column in carried.keys["columns"] if column["name"] == "weight")["decimals"] == 1
+    assert any("keys and CHECK" in words for words in carried.lost)
+    assert any("'point'" in words for words in carried.lost)
+    assert any("'age'" in words for words in carried.open)
+    both = tmp_path / "both.json"
+    both.write_text(json.dumps([{"table_name": name, "column_name": "a", "data_type": "date"} for name in "xy"]))
+    with pytest.raises(SchemaError, match="columns of 2 tables"):
+        import_schema(both, "information-schema")

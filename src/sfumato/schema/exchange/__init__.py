@@ -9,7 +9,17 @@ from typing import TypeVar
 import yaml
 
 from sfumato.errors import SchemaError
-from sfumato.schema.exchange import croissant, domain_json, dpsynth, frictionless, pandera, parquet, sdv, sql
+from sfumato.schema.exchange import (
+    croissant,
+    domain_json,
+    dpsynth,
+    frictionless,
+    information_schema,
+    pandera,
+    parquet,
+    sdv,
+    sql,
+)
 from sfumato.schema.exchange.carried import Carried, Exported
 from sfumato.schema.schema import Schema
 
@@ -21,6 +31,7 @@ IMPORTS: dict[str, Callable[[bytes, str], Carried]] = {
     "sdv": sdv.read,
     "frictionless": frictionless.read,
     "sql": sql.read,
+    "information-schema": information_schema.read,
     "parquet": parquet.read,
     "domain-json": domain_json.read,
     "dpsynth": dpsynth.read,

@@ -19,7 +19,7 @@ _RANGE = re.compile(rf"({_NAME})\s*(<=|>=)\s*{_NUMBER}", re.IGNORECASE)
 _IN = re.compile(rf"({_NAME})\s+in\s*\(((?:[^()']|'(?:[^']|'')*')*)\)", re.IGNORECASE)
 _TEXTS = re.compile(r"'((?:[^']|'')*)'")
 
-_TYPES = {
+TYPES = {
     "integer": "integer", "int": "integer", "smallint": "integer", "bigint": "integer", "tinyint": "integer",
     "int2": "integer", "int4": "integer", "int8": "integer", "serial": "integer", "bigserial": "integer",
     "numeric": "number", "decimal": "number", "real": "number", "double": "number", "float": "number",
@@ -66,7 +66,7 @@ def _column(
     if words is None:
         raise SchemaError(f"column {name!r} has no type; give the whole definition of the table")
     kind, after = _bare(words[1]).lower(), rest[words.end() :]
-    found: Keys = {"name": name, "type": _TYPES.get(kind, "categorical")}
+    found: Keys = {"name": name, "type": TYPES.get(kind, "categorical")}
     if kind in enums:
         found["categories"] = enums[kind]
     elif kind == "enum":
@@ -75,7 +75,7 @@ def _column(
     if found["type"] == "number" and size is not None and size[2] is not None:
         found |= {"decimals": int(size[2])} if int(size[2]) else {"type": "integer"}
     if (
-        kind not in _TYPES
+        kind not in TYPES
         and kind not in enums
         and kind not in ("enum", "text", "varchar", "char", "character", "nvarchar")
     ):
