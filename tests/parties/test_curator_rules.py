@@ -230,3 +230,22 @@ def test_no_message_of_a_study_can_be_read_as_counts():
     first = [envelope for envelope in study.mailbox.fetch(CURATOR, 0) if address(envelope)[4] == "share"]
     small = [int((open_(one, study.members).vector < 2**40).sum()) for one in first]
     assert sum(small) == 0
+
+
+def test_a_book_that_was_put_back_sends_no_second_vector():
+    study = Study()
+    wide = ask_of([Question(("a",), Laplace(Fraction(100)))])
+    keys = [promise(study, name, wide) for name in study.names]
+    old = copy_of(study.stores["p0"])
+    go = go_for(study, ready(study, keys), "p0")
+    answer(study.seat("p0", old), roster_for(keys, "p0"))  # new noise, and another vector
+    (said,) = answer(study.seat("p0", old), go)
+    assert "another vector of p0 than its book has" in said.text
+    assert isinstance(answer(study.seat("p0"), go)[0], Share)
+
+
+def copy_of(store):
+    fresh = MemoryStore()
+    for record in store:
+        fresh.save(record)
+    return fresh

@@ -12,6 +12,7 @@ from helpers_consortium import NAMES, certificates
 from helpers_study import Parties, Study, check_outcome, folder, study
 
 from sfumato.errors import ProtocolError
+from sfumato.parties.agreement import Roster
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.envelopes import open_, seal
@@ -19,11 +20,11 @@ from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.https import Reception, listening
 from sfumato.parties.https_mailbox import HttpsMailbox
 from sfumato.parties.letters import CURATOR
-from sfumato.parties.messages import Share
+from sfumato.parties.messages import Done, Share
 from sfumato.parties.party import answer
 from sfumato.parties.seat import parts_of
-from sfumato.parties.store import State
-from sfumato.parties.study import Waiting
+from sfumato.parties.store import FINAL, MemoryStore, Record, State
+from sfumato.parties.study import Waiting, _check_memory
 from sfumato.parties.traffic import traffic
 
 __all__ = ["folder", "study"]  # the fixtures
@@ -313,3 +314,17 @@ def test_a_study_with_a_delta_adds_up_skellam_noise(folder):
         assert 0 < statement.guarantee["epsilon"] <= 2
         assert statement.guarantee["delta"] == 1e-6
     assert 400 < release.rows < 800
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+@pytest.mark.parametrize("state", [None, *State])
+def test_which_books_know_of_a_round_that_is_over(missing, state):
+    # A party that was lost when it was ready comes back to a round that went on without it, and is no copy.
+    store = MemoryStore()
+    if state is not None:
+        store.save(Record(0, 0, state, "ab"))
+    incoming = (Roster(0, 0, CURATOR, "north", "ab", ()), Done(0, 0, CURATOR, "north", "00"))
+    fine = state in FINAL or (missing and state is State.COMPUTED)
+    with contextlib.nullcontext() if fine else pytest.raises(ProtocolError, match="its book knows nothing"):
+        _check_memory(store, incoming, missing)
+    _check_memory(store, incoming[:1], missing)

@@ -51,6 +51,10 @@ class CuratorEnd:
         self._seen = dict.fromkeys(members.names, 0)
         self._ended: set[str] = set()
 
+    def knows(self, name: str) -> bool:
+        """Whether there is a party of this name."""
+        return name in self._seen
+
     def request(self, name: str) -> tuple[int, list[bytes]]:
         """How many of a party's messages have come, and what it has not been brought yet."""
         return self._seen[name], self._box.fetch(name, self._brought[name])

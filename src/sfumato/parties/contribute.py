@@ -40,7 +40,7 @@ def send(seat: Seat, go: Go) -> Share:
     sealing, body, _, vector, *_ = parts_of(record.payload)
     if record.state is State.COMPUTED:
         roster = Roster.from_body((go.round, go.attempt, CURATOR, seat.name), body)
-        _check_go(seat, roster, go)
+        _check_go(seat, roster, go, hashlib.sha256(vector).hexdigest())
         if seat.members.missing:
             recovery.check_pieces(sealing, seat.name, roster, go, seat.members)
         seat.store.save(replace(record, state=State.SENT, payload=record.payload + joined(go.body())))
@@ -167,8 +167,13 @@ def _check(seat: Seat, roster: Roster, record: Record, own: Key) -> dict[str, He
     return {name: head for name, head in heads.items() if name != seat.name}
 
 
-def _check_go(seat: Seat, roster: Roster, go: Go) -> None:
+def _check_go(seat: Seat, roster: Roster, go: Go, vector: str) -> None:
     """Refuse to send before all neighbours have signed that they are ready, and the curator that everybody is."""
+    if any(mark.sender == seat.name and mark.vector != vector for mark in go.marks):
+        raise ProtocolError(
+            f"round {go.round} is to go on with another vector of {seat.name} than its book has: the book was restored "
+            "from a copy; nothing is sent"
+        )
     if go.roster != roster.digest:
         raise ProtocolError(f"round {go.round}, attempt {go.attempt} has two different rosters")
     signed = all(mark.is_signed(seat.members, go.round, go.attempt, go.roster) for mark in go.marks)

@@ -22,7 +22,7 @@ from sfumato.parties.manifest import Manifest
 from sfumato.parties.messages import Done, End, Message
 from sfumato.parties.party import take_part
 from sfumato.parties.seat import Approve, Seat
-from sfumato.parties.store import State
+from sfumato.parties.store import FINAL, State, Store
 from sfumato.parties.watch import Watch
 from sfumato.pipeline import Progress, run
 from sfumato.privacy.budget import Budget
@@ -232,7 +232,7 @@ def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting, watch: Wa
             silence = 0.0
             watch.now("answering", round=incoming[-1].round, attempt=incoming[-1].attempt, asked=incoming[-1].kind)
             watch.count("messages", len(incoming))
-            _check_memory(book, incoming)
+            _check_memory(book, incoming, seat.members.missing)
             over = any(isinstance(message, End) for message in incoming)
             try:
                 # Questions of a study that is over need no answer, and are not to be paid for.
@@ -254,18 +254,19 @@ def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting, watch: Wa
         silence += waiting.poll
 
 
-def _check_memory(book: Book, incoming: tuple[Message, ...]) -> None:
+def _check_memory(book: Store, incoming: tuple[Message, ...], missing: int) -> None:
     """Refuse to go on with a book that does not know of an answer which was given: it was restored from a copy.
 
-    A round is over only when everybody on its roster has answered. Without this check, a party that had forgotten its
-    answer would draw new noise and answer once more.
+    A round is over only when everybody on its roster was ready and has answered, or, where parties may stay away, was
+    ready. Without this check, a party that had forgotten its answer would draw new noise and answer once more.
     """
+    known = (*FINAL, State.COMPUTED) if missing else FINAL
     rosters = {(message.round, message.attempt) for message in incoming if isinstance(message, Roster)}
     for message in incoming:
         place = (message.round, message.attempt)
         if isinstance(message, Done) and place in rosters:
             record = book.load(*place)
-            if record is None or record.state not in (State.SENT, State.OPENED):
+            if record is None or record.state not in known:
                 raise ProtocolError(
                     f"round {message.round} is over and has an answer of this party, of which its book knows nothing: "
                     "the book was restored from a copy, or is not the right one; give the newest book, or leave the "
