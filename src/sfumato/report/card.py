@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import date
 from fractions import Fraction
 from math import exp
 from pathlib import Path
@@ -68,7 +69,7 @@ class ColumnCard:
 
 @dataclass(frozen=True)
 class Card:
-    """All figures of a card."""
+    """All figures of a card, and the day on which it was made; a release itself has no date."""
 
     name: str
     about: dict[str, str]
@@ -84,6 +85,7 @@ class Card:
     versions: dict[str, str]
     book: str
     checksums: dict[str, str]
+    date: str
 
     @property
     def stamp(self) -> Stamp:
@@ -145,6 +147,7 @@ def _card(release: Release, versions: dict[str, str], checksums: dict[str, str],
         versions=versions,
         book=book,
         checksums=checksums,
+        date=date.today().isoformat(),
     )
 
 
@@ -188,14 +191,14 @@ def _body(card: Card) -> Iterator[str]:
             (f"{len(card.tables)}", "noisy tables of counts, and synthetic rows made from them"),
         ]
     )
+    yield use_section(card.about | {"date": card.date})
     yield beside(_guarantee(card), _budget(card.spending), _expected(card))
-    yield use_section(card.about)
     yield _schema(card)
     yield _errors(card)
     yield _ledger(card.spending)
     yield _method(card)
     yield files_section(card.checksums)
-    yield f"<footer>{card.stamp.words}: {card.stamp.reason}. Written by sfumato card.</footer>"
+    yield f"<footer>{card.stamp.words}: {card.stamp.reason}. Written by sfumato card on {card.date}.</footer>"
 
 
 def _exception(card: Card) -> str:

@@ -17,8 +17,9 @@ ABOUT = {
     "purpose": "purpose",
     "citation": "cite as",
     "notes": "notes",
+    "date": "date of this card",
 }
-"""The keys of the schema that describe the table, and their words on the card."""
+"""What describes a table: the keys of the schema, the date of the card, and their words on it."""
 
 NAMED = 6
 """The most columns that a sentence names."""
@@ -32,7 +33,7 @@ def checksums_of(folder: Path) -> dict[str, str]:
 
 def about_of(schema: Schema) -> dict[str, str]:
     """What the schema says about the table, for readers who have nothing but the card."""
-    told = {key: getattr(schema, key) for key in ABOUT}
+    told = {key: getattr(schema, key, None) for key in ABOUT}
     return {key: str(words) for key, words in told.items() if words}
 
 
