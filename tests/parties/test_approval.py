@@ -1,17 +1,22 @@
 """What an operator sees on a real terminal before it says yes: the truth, whatever the curator wrote."""
 
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from helpers_study import folder, study
+from helpers_study import folder, refused, sfumato, study
 
 from helpers_terminal import foreign_sequences, run_on_terminal, screen
+from sfumato.errors import ProtocolError
+from sfumato.parties.approvals import answer, read_asked, waiting_for_answer
 from sfumato.parties.envelopes import seal
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.messages import Ask, End
 from sfumato.parties.questions import Question
+from sfumato.parties.seat import AskedTable, Summary
+from sfumato.parties.watch import Watch
 from sfumato.privacy.mechanisms import Laplace
 
 __all__ = ["folder", "study"]  # the fixtures
@@ -82,3 +87,35 @@ def test_the_last_words_of_a_curator_are_one_line(serve):
     assert code == 3
     assert not [line for line in lines if line.startswith(("The study is over", "  table ill"))]
     assert "[black on black]" in "".join(lines)
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_a_question_waits_in_the_folder_for_a_named_person(study, agreed):
+    work = study.folder / "north-work"
+    summary = Summary(0, 0, "learn", (AskedTable("ill", "2", "Laplace"),), 2, 16, {"epsilon": 0.0}, {"epsilon": 1.0})
+    looks = []
+
+    def look(poll):
+        """What others do between two looks of the party: it waits through all that is no answer."""
+        asked = read_asked(work)
+        assert asked.summary == summary
+        looks.append(asked)
+        if len(looks) == 1:
+            with pytest.raises(ProtocolError, match="not waiting any more"):
+                answer(work, "0" * 64, agreed, "Ann")
+            with pytest.raises(ProtocolError, match="needs the name"):
+                answer(work, asked.digest, agreed, "  ")
+            (work / "answer.json").write_text('{"asked": "another question", "agreed": true, "by": "Eve"}')
+        else:
+            result = sfumato("party", "approve", work, "--yes" if agreed else "--no", "--as", "Ann  Steward")
+            assert result.exit_code == 0, result.output
+            assert "2 cells, 16 bytes" in " ".join(result.output.split())
+
+    with closing(study.book("north")) as book:
+        watch = Watch("north", study.manifest.study, work)
+        assert waiting_for_answer(work, book, watch, 0.01, look)(summary) is agreed
+    assert len(looks) == 2
+    refused(sfumato("party", "approve", work, "--yes"), "no round waits")
+    lines = (work / "audit.jsonl").read_text()
+    assert '"by":"Ann Steward"' in lines.replace(": ", ":")
+    assert ("approved by the operator" in lines) is agreed

@@ -43,6 +43,7 @@ PARTY = {
     "serve": Command("party:serve"),
     "audit": Command("party_work:audit"),
     "status": Command("party_work:status"),
+    "approve": Command("party_work:approve"),
     "ledger": Command("party_work:ledger"),
 }
 COMMANDS: dict[str, Command | Group] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -30,10 +30,11 @@ from sfumato.cli.parties_options import (
     watched,
     work_folder,
 )
+from sfumato.cli.party_show import show_observed, show_summary
 from sfumato.errors import ProtocolError, StudyEnded
-from sfumato.exact import exact_number, printed_up
 from sfumato.fitting import check_fits
 from sfumato.identity import Signer
+from sfumato.parties.approvals import waiting_for_answer
 from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.consortium import signed_manifest
@@ -49,9 +50,6 @@ from sfumato.parties.watch import Watch
 from sfumato.privacy.ledger import Statement
 from sfumato.schema.schema import Schema
 
-SHOWN = 20
-"""Most tables of a round that are shown."""
-
 
 @explained
 def serve(
@@ -64,7 +62,9 @@ def serve(
     url: Annotated[str | None, typer.Option(help="Where the curator listens, https://HOST:PORT.")] = None,
     tls: TlsOption = None,
     mailbox: MailboxOption = None,
-    approve: Annotated[str, typer.Option(help="ask: show each round and wait for you; always: go on.")] = "ask",
+    approve: Annotated[
+        str, typer.Option(help="ask: show each round and wait for you; wait: for sfumato party approve; always: go on.")
+    ] = "ask",
     book: Annotated[Path | None, typer.Option(help="The book of your population's budget over all studies.")] = None,
     population: Annotated[str | None, typer.Option(help="Your population's name in that book.")] = None,
     work: WorkOption = None,
@@ -77,8 +77,8 @@ def serve(
     as_json: JsonOption = False,
 ) -> None:
     """Answer the curator until the study is over. Start it again after any interruption: it goes on where it was."""
-    if approve not in ("ask", "always"):
-        raise ProtocolError(f"--approve is {approve!r}; give ask or always")
+    if approve not in ("ask", "wait", "always"):
+        raise ProtocolError(f"--approve is {approve!r}; give ask, wait or always")
     waiting = Waiting(poll, patience)
     manifest = signed_manifest(consortium)
     signer, public = Signer.load(key), Schema.load(schema)
@@ -94,7 +94,12 @@ def serve(
         watch = Watch(name, manifest.study, folder, log_of("none" if as_json and log == "text" else log))
         stack.enter_context(reporting(watch, health))
         stack.enter_context(watched(watch))
-        operator = _always(own, as_json) if approve == "always" or dry_run else _ask(own, manifest)
+        if approve == "always" or dry_run:
+            operator = _always(own, as_json)
+        elif approve == "wait":
+            operator = waiting_for_answer(folder, own, watch, poll, waiting.sleep)
+        else:
+            operator = _ask(own, manifest)
         if dry_run:
             seat, lifetime = rehearsing_seat(manifest, name, signer, own, operator), None
         else:
@@ -102,7 +107,7 @@ def serve(
             lifetime = Lifetime.of(book, population, manifest, budget_of_study(manifest))
         if not as_json:
             out.print(f"{name} takes part in {manifest.name!r} and waits for the curator. Stop and start as you like.")
-            _show_observed(manifest.schema.observed)
+            show_observed(manifest.schema.observed)
         box = stack.enter_context(_mailbox(url, tls, mailbox, manifest, patience, watch.tell))
         with _paid(lifetime, own):
             statement = attend(seat, box, own, waiting, watch)
@@ -161,7 +166,7 @@ def _mailbox(
 def _always(book: Book, silent: bool) -> Approve:
     def approve(summary: Summary) -> bool:
         if not silent:
-            _show(summary)
+            show_summary(summary)
         book.note("approved beforehand", round=summary.round, attempt=summary.attempt)
         return True
 
@@ -170,7 +175,7 @@ def _always(book: Book, silent: bool) -> Approve:
 
 def _ask(book: Book, manifest: Manifest) -> Approve:
     def approve(summary: Summary) -> bool:
-        _show(summary)
+        show_summary(summary)
         try:
             agreed = typer.confirm("Send this?")
         except typer.Abort:
@@ -186,28 +191,6 @@ def _ask(book: Book, manifest: Manifest) -> Approve:
         return agreed
 
     return approve
-
-
-def _show(summary: Summary) -> None:
-    """What an operator agrees to."""
-    unit = "rho" if "rho" in summary.after else "epsilon"
-    before, after = (printed_up(exact_number(one[unit]), 4) for one in (summary.before, summary.after))
-    out.print(
-        f"Round {summary.round} ({summary.stage}), attempt {summary.attempt}: {len(summary.tables)} tables, "
-        f"{summary.cells:,} cells, {summary.bytes:,} bytes, masked. {unit} spent: {before} before, {after} after."
-    )
-    tables = Table("table", "codes", "noise in each cell")
-    for table in summary.tables[:SHOWN]:
-        tables.add_row(table.columns, table.codes, table.noise)
-    out.print(tables)
-    if len(summary.tables) > SHOWN:
-        out.print(f"and {len(summary.tables) - SHOWN} more tables, none with less noise")
-    _show_observed(summary.observed)
-
-
-def _show_observed(observed: Sequence[str]) -> None:
-    if observed:
-        out.print(f"No noise covers the values of {', '.join(observed)}: their domain was read from data.")
 
 
 def _spending(statement: Statement) -> Table:

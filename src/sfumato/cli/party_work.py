@@ -1,28 +1,24 @@
-"""`sfumato party status`, `ledger` and `audit`, and `sfumato curate status`: look into a work folder."""
+"""`sfumato party status`, `ledger`, `audit` and `approve`, and `sfumato curate status`: look into a work folder."""
 
 from __future__ import annotations
 
+import getpass
 import json
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.cli.parties_options import WorkArgument
+from sfumato.cli.party_show import show_summary
 from sfumato.errors import ProtocolError
+from sfumato.parties.approvals import answer, read_asked
 from sfumato.parties.audit import verify_log
-from sfumato.parties.book import entries_of
 from sfumato.parties.consortium import read_manifest
+from sfumato.parties.member_folder import read_member
 from sfumato.parties.receipts import check_receipt, receipt
-from sfumato.parties.store import COUNTED, Record, State
-from sfumato.parties.watch import read_status
-from sfumato.privacy.budget import budget_from_dict
-from sfumato.privacy.ledger import Statement
 
 
 @explained
@@ -38,10 +34,9 @@ def audit(work: WorkArgument, as_json: JsonOption = False) -> None:
 @explained
 def status(work: WorkArgument, as_json: JsonOption = False) -> None:
     """Say what a member is doing, since when, which rounds there were, and what they cost."""
-    with _reading(work) as (records, facts):
-        now = dict(read_status(work) or {"state": "not started by this version"})
-        rounds = [{"round": one.round, "attempt": one.attempt, "state": one.state.value} for one in records]
-        spent = _spent(records, facts)
+    found = read_member(work)
+    now, facts, spent = dict(found.status), found.facts, found.spent()
+    rounds = [{"round": one.round, "attempt": one.attempt, "state": one.state.value} for one in found.records]
     if as_json:
         print_json({**now, "member": facts["member"], "study": facts["study"], "rounds": rounds, "spent": spent})
         return
@@ -64,13 +59,10 @@ def ledger(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a party has spent, question by question; with the consortium, what everybody signed in each round."""
-    with _reading(work) as (records, facts):
-        if facts["budget"] == "none":
-            raise ProtocolError("this is the folder of the curator, which has no rows and no budget")
-        entries = tuple(entry for one in records if one.state in COUNTED for entry in one.entries)
-        budget = budget_from_dict(json.loads(facts["budget"]))
-        statement = Statement(budget, facts.get("protects", "the persons of this party"), entries)
-        receipts = [one for one in map(receipt, records) if one]
+    found = read_member(work)
+    statement, facts = found.statement(), found.facts
+    budget, entries = statement.budget, statement.entries
+    receipts = [one for one in map(receipt, found.records) if one]
     signed = {}
     if consortium is not None:
         members = read_manifest(consortium)
@@ -90,29 +82,19 @@ def ledger(
                       f"vector {facts_of['vector_sha256'][:16]}…")  # fmt: skip
 
 
-@contextmanager
-def _reading(work: Path) -> Iterator[tuple[list[Record], dict[str, str]]]:
-    """The records and facts of a book, which another process may be writing."""
-    path = work / "book.sqlite"
-    if not path.is_file():
-        raise ProtocolError(f"{str(work)!r} is not the work folder of a member; give the one of --work")
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as connection:
-            facts: dict[str, str] = dict(connection.execute("SELECT name, value FROM facts").fetchall())
-            query = "SELECT round, attempt, state, asked, payload, entries FROM attempts ORDER BY round, attempt"
-            records = [
-                Record(round_, attempt, State(state), asked, bytes(payload), entries_of(text))
-                for round_, attempt, state, asked, payload, text in connection.execute(query)
-            ]
-            yield records, facts
-    except sqlite3.Error as problem:
-        raise ProtocolError(f"the book in {str(work)!r} cannot be read ({problem})") from None
-
-
-def _spent(records: list[Record], facts: dict[str, str]) -> dict[str, Any] | None:
-    if facts["budget"] == "none":
-        return None
-    budget = budget_from_dict(json.loads(facts["budget"]))
-    entries = tuple(entry for one in records if one.state in COUNTED for entry in one.entries)
-    statement = Statement(budget, "", entries)
-    return {"spent": budget.spent(statement.spent), "of": budget.guarantee}
+@explained
+def approve(
+    work: WorkArgument,
+    yes: Annotated[
+        bool | None, typer.Option("--yes/--no", help="Answer at once; a no is final and ends the study.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--as", help="Your name; by default that of your account.")] = None,
+) -> None:
+    """Show the round that a party started with --approve wait asks about, and answer it."""
+    asked = read_asked(work)
+    if asked is None:
+        raise ProtocolError(f"no round waits for an answer in {str(work)!r}; sfumato party status says what it does")
+    show_summary(asked.summary)
+    agreed = typer.confirm("Send this?") if yes is None else yes
+    answer(work, asked.digest, agreed, getpass.getuser() if name is None else name)
+    out.print("approved" if agreed else "declined: the study ends")
