@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import exp
 from pathlib import Path
 
 from sfumato.errors import BudgetError, MethodError, SchemaError
@@ -17,6 +18,9 @@ from sfumato.privacy.neighbours import Neighbours
 from sfumato.recipes import RECIPES, recipe_named, synthesizer_named
 from sfumato.recipes.auto import for_budget
 from sfumato.schema.schema import Schema
+
+MOST_EPSILON, MOST_DELTA, MOST_ROWS = 10, 1e-4, 100
+"""Beyond these, a budget promises next to nothing, or the noise drowns everything: a person must say why."""
 
 
 @dataclass(frozen=True)
@@ -95,3 +99,37 @@ def check_observed(schema: Schema) -> None:
             "it by name, with your name and a reason (--accept-observed COLUMN --accepted-by NAME --reason TEXT, or "
             "the key 'accept_observed' of the schema)"
         )
+
+
+def unusual(schema: Schema, budget: Budget) -> list[str]:
+    """What is unusual about a budget: it promises next to nothing, or its noise drowns everything."""
+    numbers = budget.guarantee
+    epsilon, delta = numbers.get("epsilon", 0.0), numbers.get("delta", 0.0)
+    found = []
+    if epsilon > MOST_EPSILON:
+        share = 1 / (1 + exp(-min(epsilon, 700.0)))
+        found.append(f"epsilon {epsilon:g} lets an attacker be right {share:.2%} of the time (a coin: 50 %)")
+    if delta > _most_delta(schema):
+        found.append(f"delta {delta:g} is the chance that the promise fails; it should be far below 1 / rows")
+    if schema.unit.rows > MOST_ROWS:
+        found.append(f"unit.rows is {schema.unit.rows}, and the noise is that many times as large")
+    return found
+
+
+def _most_delta(schema: Schema) -> float:
+    return MOST_DELTA if schema.rows_guess is None else min(MOST_DELTA, 1 / schema.rows_guess)
+
+
+def with_reason(schema: Schema, budget: Budget, reason: str | None) -> Schema:
+    """Refuse a budget that promises next to nothing, unless a person says why; the reason goes into the notes."""
+    found = unusual(schema, budget)
+    most = _most_delta(schema)
+    if found and not (reason or "").strip():
+        raise BudgetError(
+            f"{'; '.join(found)}. Usual are epsilon up to {MOST_EPSILON}, delta up to {most:g} and up to {MOST_ROWS} "
+            "rows of a person; to go on all the same, say why with --yes REASON"
+        )
+    if not found:
+        return schema
+    notes = f"{schema.notes}; " if schema.notes else ""
+    return schema.model_copy(update={"notes": f"{notes}unusual budget ({'; '.join(found)}): {reason}"})

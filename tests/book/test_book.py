@@ -432,3 +432,27 @@ def test_processes_that_reserve_at_the_same_time_never_overspend_together(path):
         one.join()
     assert taken == 15
     assert Book(path).standing("patients").left == 0
+
+
+def test_what_if_says_what_a_release_would_do_and_writes_nothing(tmp_path):
+    book = Book.create(tmp_path / "b.book")
+    book.open("p", Neighbours(), Policy(PureDP("2"), per_release=Fraction(3, 2), two_names_above=Fraction(1)))
+    head = book.head
+    small, large = (book.what_if("p", "t", PureDP(one), Neighbours(), "auto") for one in ("1", "1.2"))
+    assert (small.refusal, small.two_names, small.after["spent"]["epsilon"]) == ("", False, 1.0)
+    assert large.two_names
+    assert "in one release" in book.what_if("p", "t", PureDP("1.6"), Neighbours(), "auto").refusal
+    other = book.what_if("p", "t", PureDP("1"), Neighbours(rows=3), "auto")
+    assert "would protect" in other.refusal
+    assert other.after is None
+    assert book.head == head
+
+
+def test_one_person_is_not_two_by_spelling(tmp_path):
+    book = Book.create(tmp_path / "b.book")
+    book.open("p", Neighbours(), Policy(PureDP("2"), two_names_above=Fraction(1, 2)))
+    number = book.propose("p", "t", PureDP("1"), "Ann Bee", "auto")
+    book.approve(number, "Ann Bee")
+    with pytest.raises(BookError, match="another person has to"):
+        book.approve(number, " ANN  bee ")
+    assert book.approve(number, "Bob") == ("Ann Bee", "Bob")

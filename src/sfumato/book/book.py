@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -30,7 +31,7 @@ from sfumato.book.payments import (
     standing,
 )
 from sfumato.book.policy import Policy
-from sfumato.errors import BookError
+from sfumato.errors import BookError, BudgetError
 from sfumato.identity import Signer
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.neighbours import Neighbours
@@ -102,6 +103,18 @@ class Book:
         """The populations that have an account."""
         return tuple(populations(self._chain.entries()))
 
+    def what_if(self, population: str, title: str, budget: Budget, neighbours: Neighbours, method: str) -> WhatIf:
+        """Where a population would stand after a release, and whether the policy allows it; nothing is written."""
+        entries = self._chain.entries()
+        own = standing(entries, population)
+        try:
+            check_unit(entries, population, neighbours)
+            price = own.policy.price(budget)
+            check(own, population, title, price, method, self._now().year)
+        except (BookError, BudgetError) as refusal:
+            return WhatIf(own.to_dict(), None, str(refusal), False)
+        return WhatIf(own.to_dict(), own.to_dict(price), "", own.policy.wants_two_names(price))
+
     def propose(self, population: str, title: str, budget: Budget, by: str, method: str = "") -> int:
         """Write down a release that somebody would like to make; it counts when it is reserved. Gives its number."""
         with self._chain.change() as change:
@@ -122,7 +135,7 @@ class Book:
             raise BookError("an approval needs a name; give yours")
         with self._chain.change() as change:
             proposed = payment(change.entries, number, PROPOSED)
-            if by in proposed.approved_by:
+            if _plain(by) in map(_plain, proposed.approved_by):
                 raise BookError(f"{by!r} has approved payment {number} already; another person has to")
             keys = dict(standing(change.entries, proposed.population).policy.approvers)
             is_right = keys.get(by) == signer.public if keys and signer is not None else not keys and signer is None
@@ -164,11 +177,10 @@ class Book:
                         "propose this"
                     )
                 names, title = proposed.approved_by, proposed.title
-            limit = own.policy.two_names_above
-            if limit is not None and own.policy.exceeds(price, limit) and len(names) < 2:
+            if own.policy.wants_two_names(price) and len(names) < 2:
                 raise BookError(
-                    f"{title!r} costs more than {limit}, for which the policy of {population!r} wants two names; "
-                    "propose it, have it approved by two persons, and give its number"
+                    f"{title!r} costs more than {own.policy.two_names_above}, for which the policy of {population!r} "
+                    "wants two names; propose it, have it approved by two persons, and give its number"
                 )
             check(own, population, title, price, method, self._now().year)
             if proposal is None:
@@ -225,6 +237,28 @@ def _wrong_key(population: str, by: str, names: tuple[str, ...], has_key: bool) 
     if not has_key:
         return f"the policy of {population!r} wants approvals to be signed; give the key of {by!r} (--key FILE)"
     return f"this is not the key that the policy of {population!r} has for {by!r}; give that one"
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What a release would do to its population.
+
+    Args:
+        now: the figures of its standing.
+        after: those after the release; None if it is refused.
+        refusal: why the policy does not allow it; empty if it does.
+        two_names: whether two persons have to approve it.
+    """
+
+    now: dict[str, Any]
+    after: dict[str, Any] | None
+    refusal: str
+    two_names: bool
+
+
+def _plain(name: str) -> str:
+    """A name without what makes one person look like two: blanks, and small and capital letters."""
+    return " ".join(name.split()).casefold()
 
 
 class Running:

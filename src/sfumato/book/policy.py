@@ -116,6 +116,10 @@ class Policy:
             return rest < 0
         return rest < SMALLEST or spent.amount > self._limited(rest).total.amount
 
+    def wants_two_names(self, price: Price) -> bool:
+        """Whether a release of that price needs the approval of two persons."""
+        return self.two_names_above is not None and self.exceeds(price, self.two_names_above)
+
     def price(self, budget: Budget) -> Price:
         """What a release of that budget costs; a BudgetError where the policy's currency has no price for it."""
         notion = self.budget.notion

@@ -16,6 +16,7 @@ from sfumato.errors import ReleaseError, SchemaError
 from sfumato.files import check_new
 from sfumato.recipes import synthesizer_named
 from sfumato.release import Release
+from sfumato.schema.conditions import conditions_of
 
 
 @explained
@@ -59,19 +60,10 @@ def sample(
 
 def wishes(texts: Sequence[str]) -> dict[str, Any]:
     """What `--given` says of each column; several values of one column are a list of them."""
-    found: dict[str, Any] = {}
+    pairs = []
     for text in texts:
         column, sign, value = text.partition("=")
         if not sign or not column:
             raise SchemaError(f"--given {text!r} has no column; write COLUMN=VALUE or COLUMN=LOW..HIGH")
-        low, dots, high = value.partition("..")
-        if dots:
-            bounds = {key: bound for key, bound in (("min", low), ("max", high)) if bound}
-            if column in found or not bounds:
-                raise SchemaError(f"--given {text!r} is not a single range with a bound; write COLUMN=LOW..HIGH once")
-            found[column] = bounds
-        elif isinstance(found.get(column, []), dict):
-            raise SchemaError(f"--given {text!r} adds a value to a range; write one of the two")
-        else:
-            found[column] = [*found.get(column, []), value or None]
-    return found
+        pairs.append((column, value))
+    return conditions_of(pairs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from math import exp
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -16,17 +15,14 @@ from sfumato.errors import BudgetError, DataError, ReleaseError, SchemaError
 from sfumato.files import check_new
 from sfumato.fitting import run_job
 from sfumato.identity import Signer
-from sfumato.job import Job, recipe_of
+from sfumato.job import Job, recipe_of, with_reason
 from sfumato.outlook import outlook
-from sfumato.privacy.budget import Budget, budget_of
+from sfumato.privacy.budget import budget_of
 from sfumato.recipes import DEFAULT
 from sfumato.release import Release, storage
 from sfumato.release.manifest import manifest_hash
 from sfumato.schema.schema import Schema
 from sfumato.verify.signing import sign as sign_release
-
-MOST_EPSILON, MOST_DELTA, MOST_ROWS = 10, 1e-4, 100
-"""Beyond these, a budget promises next to nothing, or the noise drowns everything: a person must say why."""
 
 STAGES = 6
 """read, encode, learn, reconcile, synthesize, done"""
@@ -117,30 +113,6 @@ def synthesize(
     )
     for warning in release.warnings:
         err.print(f"warning: {warning}.", soft_wrap=True)
-
-
-def with_reason(schema: Schema, budget: Budget, reason: str | None) -> Schema:
-    """Refuse a budget that promises next to nothing, unless a person says why; the reason goes into the notes."""
-    numbers = budget.guarantee
-    epsilon, delta = numbers.get("epsilon", 0.0), numbers.get("delta", 0.0)
-    most = MOST_DELTA if schema.rows_guess is None else min(MOST_DELTA, 1 / schema.rows_guess)
-    found = []
-    if epsilon > MOST_EPSILON:
-        share = 1 / (1 + exp(-min(epsilon, 700.0)))
-        found.append(f"epsilon {epsilon:g} lets an attacker be right {share:.2%} of the time (a coin: 50 %)")
-    if delta > most:
-        found.append(f"delta {delta:g} is the chance that the promise fails; it should be far below 1 / rows")
-    if schema.unit.rows > MOST_ROWS:
-        found.append(f"unit.rows is {schema.unit.rows}, and the noise is that many times as large")
-    if found and not (reason or "").strip():
-        raise BudgetError(
-            f"{'; '.join(found)}. Usual are epsilon up to {MOST_EPSILON}, delta up to {most:g} and up to {MOST_ROWS} "
-            "rows of a person; to go on all the same, say why with --yes REASON"
-        )
-    if not found:
-        return schema
-    notes = f"{schema.notes}; " if schema.notes else ""
-    return schema.model_copy(update={"notes": f"{notes}unusual budget ({'; '.join(found)}): {reason}"})
 
 
 def foretell(job: Job, for_people: bool = True, asks: bool = False) -> tuple[str, ...]:

@@ -25,6 +25,17 @@ DAYS = 365
 """How long certificates are valid."""
 
 
+def hosts_of(certificate: Path) -> tuple[str, ...]:
+    """The hosts that a certificate is for, by name or address."""
+    try:
+        own = x509.load_pem_x509_certificate(certificate.read_bytes())
+        names = own.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (OSError, ValueError, x509.ExtensionNotFound):
+        raise ProtocolError(f"{str(certificate)!r} is not a certificate in PEM that names its hosts") from None
+    addresses = [str(one) for one in names.get_values_for_type(x509.IPAddress)]
+    return (*names.get_values_for_type(x509.DNSName), *addresses)
+
+
 @dataclass(frozen=True)
 class TlsFiles:
     """Where a member has the authority's certificate, its own certificate and its own key."""

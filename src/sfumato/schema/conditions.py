@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any
 
@@ -29,6 +29,23 @@ def allowed_codes(schema: Schema, given: Mapping[str, Any]) -> dict[str, Codes]:
             what lies inside a bin is drawn and not known.
     """
     return {name: _codes(schema[name], wish) for name, wish in given.items()}
+
+
+def conditions_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """What a person wrote of columns: a value, LOW..HIGH, or nothing for missing; several values are alternatives."""
+    found: dict[str, Any] = {}
+    for column, value in pairs:
+        low, dots, high = value.partition("..")
+        if dots:
+            bounds = {key: bound for key, bound in (("min", low), ("max", high)) if bound}
+            if column in found or not bounds:
+                raise SchemaError(f"{column}={value} is not a single range with a bound; write LOW..HIGH once")
+            found[column] = bounds
+        elif isinstance(found.get(column, []), dict):
+            raise SchemaError(f"{column}={value} adds a value to a range; write one of the two")
+        else:
+            found[column] = [*found.get(column, []), value or None]
+    return found
 
 
 def _codes(column: Column, wish: Any) -> Codes:
