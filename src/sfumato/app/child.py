@@ -13,12 +13,13 @@ from typing import Any
 
 from sfumato import tables
 from sfumato.app.work import read_json
+from sfumato.audit import audit
 from sfumato.book import Book
 from sfumato.book.book import Running
 from sfumato.errors import SfumatoError
 from sfumato.files import PRIVATE, write_new
 from sfumato.fitting import run_job
-from sfumato.job import Job, recipe_of
+from sfumato.job import Job, recipe_of, with_reason
 from sfumato.planning.plan import plan
 from sfumato.privacy.budget import budget_of
 from sfumato.privacy.neighbours import Neighbours
@@ -28,6 +29,7 @@ from sfumato.report.assessment import assess
 from sfumato.report.internal import internal_report
 from sfumato.report.plan_page import plan_page
 from sfumato.schema.schema import Schema
+from sfumato.text import json_text
 
 Tell = Callable[[str], None]
 
@@ -57,7 +59,8 @@ def main(folder: Path) -> None:
 
 
 def _synthesize(name: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    schema, budget = Schema.load(arguments["schema"]), budget_of(arguments["epsilon"], arguments["delta"] or None)
+    budget = budget_of(arguments["epsilon"], arguments["delta"] or None)
+    schema = with_reason(Schema.load(arguments["schema"]), budget, arguments["reason"] or None)
     job = Job(schema, recipe_of(arguments["method"]), budget)
     with _paid(job, name, arguments) as payment:
 
@@ -113,10 +116,18 @@ def _evaluate(name: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any
     return {}
 
 
+def _audit(name: str, arguments: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    schema = Schema.load(arguments["schema"]) if arguments["schema"] else None
+    report = audit(schema, arguments["method"] or None, arguments["level"], tell)
+    write_new({Path(arguments["folder"]) / "audit.json": json_text(report.to_dict()) + "\n"}, PRIVATE)
+    return {"passed": report.passed}
+
+
 _KINDS: dict[str, Callable[[str, dict[str, Any], Tell], dict[str, Any]]] = {
     "synthesize": _synthesize,
     "evaluate": _evaluate,
     "plan": _plan,
+    "audit": _audit,
 }
 
 

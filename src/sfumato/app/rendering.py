@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import shlex
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -14,9 +15,12 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from sfumato.app.guard import FORM_FIELD, Keys
+from sfumato.app.chart import figure
+from sfumato.app.guard import FORM_FIELD
+from sfumato.app.sessions import Session
 from sfumato.app.work import Work
-from sfumato.errors import SfumatoError
+from sfumato.errors import DataError, SfumatoError
+from sfumato.report.svg import percent
 from sfumato.text import one_line
 
 LARGEST_FORM = 4_000_000
@@ -39,13 +43,29 @@ environment = Environment(
     lstrip_blocks=True,
 )
 environment.filters["number"] = lambda value: f"{value:,}"
+environment.filters["figure"] = figure
+environment.filters["percent"] = percent
+environment.filters["size"] = lambda size: f"{size:,} bytes" if size < 10_000 else f"{size / 1000:,.0f} kB"
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     """A page of ours."""
-    keys: Keys = request.app.state.keys
-    text = environment.get_template(template).render(form_token=keys.form, path=request.url.path, **values)
+    session: Session | None = request.state.session
+    text = environment.get_template(template).render(
+        form_token=session.form if session else "",
+        person=session.person if session else "",
+        path=request.url.path,
+        **values,
+    )
     return HTMLResponse(text, status)
+
+
+def person_of(request: Request, form: FormData, field: str = "person") -> str:
+    """Who acts: the account that is signed in, or, on the steward's own machine, the name that was typed."""
+    name = str(request.state.session.person) or " ".join(text_of(form, field).split())
+    if not name:
+        raise DataError("give your name; it is written down with what you do")
+    return name
 
 
 def work_of(request: Request) -> Work:
@@ -60,13 +80,27 @@ def command(*words: str) -> str:
 
 async def read_form(request: Request) -> FormData:
     """The fields of a form of ours; any other is refused."""
-    if int(request.headers.get("content-length", LARGEST_FORM + 1)) > LARGEST_FORM:
-        raise FormError("The form is too large.")
+    _check_length(request, LARGEST_FORM)
     form = await request.form(max_files=1, max_fields=20_000)
-    keys: Keys = request.app.state.keys
-    if form.get(FORM_FIELD) != keys.form:
+    session: Session | None = request.state.session
+    given = form.get(FORM_FIELD)
+    known = (
+        isinstance(given, str) and session is not None and hmac.compare_digest(given.encode(), session.form.encode())
+    )
+    if not known:
         raise FormError("The form is older than this server. Go back, reload the page, and send it again.")
     return form
+
+
+async def read_unsigned_form(request: Request) -> FormData:
+    """The fields of the one form that somebody sends who has no session yet."""
+    _check_length(request, 10_000)
+    return await request.form(max_files=0, max_fields=10)
+
+
+def _check_length(request: Request, most: int) -> None:
+    if int(request.headers.get("content-length", most + 1)) > most:
+        raise FormError("The form is too large.")
 
 
 class FormError(Exception):

@@ -25,14 +25,18 @@ SILENCE = 60.0
 """Seconds without a sign of life after which a run counts as lost: its machine went down, or it was killed."""
 
 
+_children: list[subprocess.Popen[bytes]] = []
+"""Those that this server began and has not seen end; asking for them is what lets the system forget the ended ones."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One run of a command, begun at some time and maybe ended.
 
     Args:
         folder: where it is told.
-        kind: "synthesize" or "evaluate".
-        name: the release it makes or looks at.
+        kind: "synthesize", "evaluate", "plan" or "audit".
+        name: the release it makes or looks at, or the schema it is about.
         arguments: what the command needs.
     """
 
@@ -67,6 +71,11 @@ class Run:
             silent = time() - (self.folder / "run.json").stat().st_mtime
         return "lost" if silent > SILENCE else "running"
 
+    @property
+    def has_asked(self) -> bool:
+        """Whether it may have asked about rows, so that its budget is spent whatever happens from now on."""
+        return self.kind == "synthesize" and any(line.get("stage", "read") != "read" for line in self.lines)
+
     def cancel(self) -> None:
         """Ask it to stop."""
         write(self.folder / "cancel", "", PRIVATE)
@@ -77,13 +86,15 @@ def start(work: Work, kind: str, name: str, arguments: dict[str, Any]) -> Run:
     folder = work.folder / "runs" / new_id()
     folder.mkdir(mode=0o700)
     write(folder / "run.json", json_text({"kind": kind, "name": name, "arguments": arguments}) + "\n", PRIVATE)
-    subprocess.Popen(
+    _children[:] = [child for child in _children if child.poll() is None]
+    child = subprocess.Popen(
         [sys.executable, "-P", "-m", "sfumato.app.child", str(folder)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    _children.append(child)
     return Run(folder, kind, name, arguments)
 
 

@@ -1,10 +1,13 @@
 """The work folder: every state of the page as files that outlive the server.
 
 drafts/ID/draft.json     which table
+drafts/ID/plan.json      the budget that a person is trying
 drafts/ID/schema.json    the schema as far as it is written; for the owner alone, since a draft has looked at rows
 runs/ID/                 see runs.py
 releases/NAME/           finished releases
 book.db                  the book, once a population was opened in it
+proposals/NUMBER.json    what a proposal of the book is for: a draft, its schema and the budget
+accounts.json            who may sign in, where other machines can reach the page
 reports/NAME.html        internal reports; for the owner alone
 """
 
@@ -20,6 +23,7 @@ from uuid import uuid4
 
 from sfumato.errors import DataError, FileError, SfumatoError
 from sfumato.files import PRIVATE, write
+from sfumato.recipes import DEFAULT
 from sfumato.schema.schema import Schema
 from sfumato.text import json_text
 
@@ -36,24 +40,30 @@ class Work:
     Args:
         folder: the work folder.
         sources: the folders whose tables may be opened; no path outside them is.
+        studies: the folders below which studies with other parties are looked for.
     """
 
     folder: Path
     sources: tuple[Path, ...]
+    studies: tuple[Path, ...] = ()
 
     @classmethod
-    def open(cls, folder: Path, sources: Sequence[Path] = ()) -> Self:
+    def open(cls, folder: Path, sources: Sequence[Path] = (), studies: Sequence[Path] = ()) -> Self:
         """The work folder, made if it does not exist."""
         folder = folder.resolve()
         try:
-            for name in ("drafts", "runs", "releases", "reports", "tables"):
+            for name in ("drafts", "runs", "releases", "reports", "tables", "proposals", "studies"):
                 (folder / name).mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise FileError(f"{str(folder)!r} cannot be used as a work folder: {error.strerror}") from None
-        missing = [str(one) for one in sources if not one.is_dir()]
+        missing = [str(one) for one in (*sources, *studies) if not one.is_dir()]
         if missing:
-            raise FileError(f"{missing[0]!r} is not a folder; give folders that hold tables")
-        return cls(folder, (folder / "tables", *(one.resolve() for one in sources)))
+            raise FileError(f"{missing[0]!r} is not a folder; give folders that hold tables or studies")
+        named = [
+            (folder / own, *(one.resolve() for one in given))
+            for own, given in (("tables", sources), ("studies", studies))
+        ]
+        return cls(folder, *named)
 
     def tables(self) -> list[Path]:
         """The files below the named folders whose names look like tables, at most a few thousand."""
@@ -155,6 +165,18 @@ class Draft:
         """Check and write a schema; one that is refused changes nothing."""
         schema = Schema.parse(keys)
         write(self.schema_file, json_text(schema.to_dict()) + "\n", PRIVATE)
+
+    def chosen(self) -> dict[str, str]:
+        """The budget that a person is trying: epsilon, want, delta, rows_guess and method, as far as given."""
+        path = self.folder / "plan.json"
+        kept = read_json(path) if path.exists() else {}
+        guess = self.schema.rows_guess
+        start = {"epsilon": "", "want": "", "delta": "1e-9", "rows_guess": str(guess or ""), "method": DEFAULT}
+        return {name: str(kept.get(name, value)) for name, value in start.items()}
+
+    def choose(self, fields: dict[str, str]) -> None:
+        """Keep the budget that a person is trying."""
+        write(self.folder / "plan.json", json_text(fields) + "\n", PRIVATE)
 
     def save(self) -> None:
         """Write what is not the schema."""

@@ -46,6 +46,11 @@ PARTY = {
     "approve": Command("party_work:approve"),
     "ledger": Command("party_work:ledger"),
 }
+ACCOUNT = {
+    "add": Command("app:add_account"),
+    "remove": Command("app:remove_account"),
+    "list": Command("app:list_accounts"),
+}
 COMMANDS: dict[str, Command | Group] = {
     "demo": Command("demo:demo", FIRST),
     "app": Command("app:app", FIRST),
@@ -69,6 +74,7 @@ COMMANDS: dict[str, Command | Group] = {
         },
     ),
     "schema": Group("Draft, confirm or check the public schema of a table.", SCHEMA, FIRST),
+    "account": Group("Who may sign in to the web page, where other machines can reach it.", ACCOUNT, FIRST),
     "book": Group("One budget for a population over all its releases.", BOOK, USE),
     "curate": Group(None, {"status": Command("party_work:status")}, MANY, callback="curate:curate"),
     "consortium": Group("Agree on a study of many parties: keys, manifest, signatures.", CONSORTIUM, MANY),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from contextlib import closing
+from fractions import Fraction
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from sfumato.app.paying import figures
 from sfumato.app.rendering import command, explained, in_thread, read_form, render, text_of, work_of
 from sfumato.app.work import Draft, Work
 from sfumato.book import Book
 from sfumato.book.policy import Policy
 from sfumato.errors import DataError
-from sfumato.exact import exact_number
+from sfumato.exact import exact_number, printed_up
 from sfumato.privacy.budget import budget_of
 from sfumato.privacy.neighbours import Neighbours
 
@@ -25,7 +27,7 @@ async def show(request: Request) -> Response:
     return render(
         request,
         "book.html",
-        accounts=await in_thread(_accounts, work),
+        accounts=await in_thread(spent_by, work),
         drafts=work.drafts(),
         command=command("book", "show", str(work.book)),
     )
@@ -39,47 +41,25 @@ async def open_account(request: Request) -> Response:
     if not population:
         raise DataError("give the population a name, such as patients 2026")
     schema = Draft.load(work, text_of(form, "draft")).schema
-    two = text_of(form, "two_names_above")
     limits = budget_of(text_of(form, "epsilon"), text_of(form, "delta") or None)
-    policy = Policy(limits, two_names_above=exact_number(two) if two else None)
+    release, year, two = (_limit(text_of(form, name)) for name in ("per_release", "per_year", "two_names_above"))
+    policy = Policy(limits, release, year, two)
     with closing(Book(work.book) if work.book.exists() else Book.create(work.book)) as book:
         book.open(population, Neighbours.of(schema), policy)
     return RedirectResponse("/book", 303)
 
 
-@explained
-async def propose(request: Request) -> Response:
-    """Propose a release that the policy wants two names for."""
-    work, form = work_of(request), await read_form(request)
-    budget = budget_of(text_of(form, "epsilon"), text_of(form, "delta") or None)
-    with closing(Book(work.book)) as book:
-        place = text_of(form, "population")
-        if not place.isdecimal() or int(place[:9]) >= len(book.populations):
-            raise DataError("that population is not in the book; go back and reload the page")
-        population = book.populations[int(place)]
-        book.propose(population, text_of(form, "title"), budget, _person(text_of(form, "person")))
-    return RedirectResponse("/book", 303)
+def _limit(text: str) -> Fraction | None:
+    if not text:
+        return None
+    try:
+        return exact_number(text)
+    except ValueError:
+        raise DataError(f"{text[:40]!r} is not a number; give one, such as 0.5, or leave the field empty") from None
 
 
-@explained
-async def approve(request: Request) -> Response:
-    """Agree to a proposal with a name."""
-    work, form = work_of(request), await read_form(request)
-    number = text_of(form, "number")
-    if not number.isdecimal():
-        raise DataError("give the number of a proposal")
-    with closing(Book(work.book)) as book:
-        book.approve(int(number), _person(text_of(form, "person")))
-    return RedirectResponse("/book", 303)
-
-
-def _person(name: str) -> str:
-    if not name:
-        raise DataError("give your name; it stands in the book")
-    return name
-
-
-def _accounts(work: Work) -> list[dict[str, Any]]:
+def spent_by(work: Work) -> list[dict[str, Any]]:
+    """What each population has spent and may spend, and on what."""
     if not work.book.exists():
         return []
     found = []
@@ -87,8 +67,39 @@ def _accounts(work: Work) -> list[dict[str, Any]]:
         for name in book.populations:
             standing = book.standing(name)
             payments = [
-                {"number": one.number, "title": one.title, "state": one.state, "by": ", ".join(one.approved_by)}
+                {
+                    "number": one.number,
+                    "title": one.title,
+                    "state": one.state,
+                    "epsilon": _figure(one.budget.to_dict()),
+                    "by": ", ".join(one.approved_by),
+                    "has_page": (work.folder / "proposals" / f"{one.number}.json").is_file(),
+                }
                 for one in standing.payments
             ]
-            found.append({"name": name, **standing.to_dict(), "payments": payments})
+            now = standing.to_dict()
+            unit = "rho" if "rho" in now["of"] else "epsilon"
+            share = min(100, round(100 * now["spent"][unit] / now["of"][unit]))
+            limits = standing.policy.to_dict()
+            rules = {
+                "for one release": limits.get("per_release"),
+                "for a year": limits.get("per_year"),
+                "two names above": limits.get("two_names_above"),
+            }
+            found.append(
+                {
+                    "name": name,
+                    "figures": figures(now),
+                    "share": share,
+                    "protects": now["protects"],
+                    "best_guess": now["best_guess"],
+                    "rules": {words: value for words, value in rules.items() if value},
+                    "payments": payments,
+                }
+            )
     return found
+
+
+def _figure(budget: dict[str, Any]) -> str:
+    """The epsilon or rho of a budget."""
+    return printed_up(exact_number(budget.get("epsilon", budget.get("rho", "0"))), 4)

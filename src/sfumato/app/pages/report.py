@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -18,14 +20,14 @@ async def ask(request: Request) -> Response:
     known = [run.arguments["table"] for run in runs.every(work) if run.name == folder.name and run.kind == "synthesize"]
     found = list(dict.fromkeys([*known, *map(str, work.tables())]))
     report = work.report(folder.name)
-    words = ("evaluate", "TABLE", str(folder / "synthetic.csv"), "--schema", str(folder / "schema.json"))
+    words = evaluate_words(found[0] if found else "TABLE", folder, str(report))
     return render(
         request,
         "report.html",
         name=folder.name,
         tables=found,
         exists=report.exists(),
-        command=command(*words, "--release", str(folder), "--fast", "--out", str(report)),
+        command=command(*words),
     )
 
 
@@ -45,3 +47,9 @@ async def show(request: Request) -> Response:
     """The report itself, which says on every screen that it is internal."""
     text = work_of(request).report(request.path_params["name"]).read_text(encoding="utf-8")
     return HTMLResponse(text, headers={"Content-Security-Policy": DOCUMENT_POLICY})
+
+
+def evaluate_words(table: str, folder: Path, out: str) -> list[str]:
+    """The words of the command that does the same."""
+    words = ["evaluate", table, str(folder / "synthetic.csv"), "--schema", str(folder / "schema.json")]
+    return [*words, "--release", str(folder), "--fast", "--out", out]

@@ -10,20 +10,23 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from sfumato.app.rendering import command, explained, read_form, render, text_of, work_of
+from sfumato.app.rendering import command, explained, person_of, read_form, render, text_of, work_of
 from sfumato.app.work import Draft
 from sfumato.errors import SchemaError
 from sfumato.intake.codec import SchemaCodec
+from sfumato.schema import confirming
 
 MANY_CODES = 1000
 """Codes of a column from which on a page advises to have fewer."""
 
 ORDERED = ("integer", "number", "date", "datetime")
+TYPES = ("categorical", "boolean", *ORDERED)
 
 
 @dataclass(frozen=True)
@@ -52,36 +55,42 @@ async def show(request: Request) -> Response:
     draft = draft_of(request)
     find, only = request.query_params.get("find", ""), request.query_params.get("only", "all")
     lines = lines_of(draft)
-    wanted = [line for line in lines if find.lower() in line.name.lower() and _is_wanted(line, only)]
+    wanted = _wanted(lines, find, only)
     return render(
         request,
         "schema.html",
         draft=draft,
         lines=wanted,
         total=len(lines),
-        observed=sum(line.observed for line in lines),
+        observed=sum(line.observed and not line.signed for line in lines),
         find=find,
         only=only,
-        schema=draft.schema,
+        kinds=TYPES,
         command=command("schema", "check", draft.table, "--schema", str(draft.schema_file)),
     )
 
 
 @explained
 async def change_many(request: Request) -> Response:
-    """One change to all ticked columns."""
+    """One change to all ticked columns, or to all that the filter shows."""
     draft, form = draft_of(request), await read_form(request)
-    names = draft.schema.names
-    chosen = [named(names, value) for value in form.getlist("column")]
+    names, find, only = draft.schema.names, text_of(form, "find"), text_of(form, "only") or "all"
+    if text_of(form, "scope") == "shown":
+        chosen = [line.name for line in _wanted(lines_of(draft), find, only)]
+    else:
+        chosen = [named(names, value) for value in form.getlist("column")]
     action = text_of(form, "action")
     if not chosen:
-        raise SchemaError("no column is ticked; tick those that shall change")
+        raise SchemaError("no column is ticked; tick those that shall change, or choose all that are shown")
     if action == "sign":
-        draft.sign(chosen, text_of(form, "person"), text_of(form, "reason"))
+        draft.sign(chosen, person_of(request, form), text_of(form, "reason"))
+    elif action == "declare":
+        draft.write_schema(declared_alike(draft.keys(), chosen, form))
+    elif action == "ignore":
+        draft.write_schema(confirming.ignored(draft.schema, chosen).to_dict())
     else:
-        keys = draft.keys()
-        draft.write_schema(changed(keys, chosen, action))
-    return RedirectResponse(f"/draft/{draft.id}/schema", 303)
+        draft.write_schema(changed(draft.keys(), chosen, action))
+    return RedirectResponse(f"/draft/{draft.id}/schema?{urlencode({'find': find, 'only': only})}", 303)
 
 
 @explained
@@ -91,7 +100,14 @@ async def column(request: Request) -> Response:
     name = named(draft.schema.names, request.query_params.get("column"))
     keys = _column_keys(draft.keys(), name)
     line = next(line for line in lines_of(draft) if line.name == name)
-    return render(request, "column.html", draft=draft, line=line, fields=fields(keys, line.observed))
+    return render(
+        request,
+        "column.html",
+        draft=draft,
+        line=line,
+        fields=fields(keys, line.observed),
+        command=command("schema", "edit", str(draft.schema_file)),
+    )
 
 
 @explained
@@ -158,11 +174,9 @@ def lines_of(draft: Draft) -> list[Line]:
 
 def changed(keys: dict[str, Any], chosen: Sequence[str], action: str) -> dict[str, Any]:
     """The keys of a schema with one change to the chosen columns."""
-    if action == "ignore":
-        kept = [one for one in keys["columns"] if one["name"] not in chosen]
-        return {**_unsigned(keys, chosen), "columns": kept, "ignore": [*keys.get("ignore", []), *chosen]}
     changes: dict[str, Mapping[str, Any]] = {
         "nullable": {"nullable": True},
+        "complete": {"nullable": False, "null_values": []},
         "clip": {"outside": "clip"},
     }
     if action not in changes:
@@ -176,6 +190,21 @@ def changed(keys: dict[str, Any], chosen: Sequence[str], action: str) -> dict[st
             for one in keys["columns"]
         ],
     }
+
+
+def declared_alike(keys: dict[str, Any], chosen: Sequence[str], form: FormData) -> dict[str, Any]:
+    """The keys of a schema in which the chosen columns have the domain that a person gave for all of them."""
+    if not any(text_of(form, name) for name in ("categories", "min", "max", "bins", "true_values")):
+        raise SchemaError("no domain was given; write down the labels, the words for yes and no, or the bounds")
+    columns = []
+    for one in keys["columns"]:
+        if one["name"] in chosen:
+            missing = {name: one[name] for name in ("nullable", "null_values") if name in one}
+            own = {**declared(one, form), **missing}
+            columns.append(own)
+        else:
+            columns.append(one)
+    return _unsigned({**keys, "columns": columns}, chosen)
 
 
 def fields(keys: Mapping[str, Any], observed: bool) -> dict[str, str]:
@@ -242,8 +271,14 @@ def _column_keys(keys: Mapping[str, Any], name: str) -> dict[str, Any]:
     raise SchemaError(f"column {name!r} is not in the schema; go back to the list of columns")
 
 
-def _is_wanted(line: Line, only: str) -> bool:
-    return {"observed": line.observed, "advice": bool(line.advice)}.get(only, True)
+def _wanted(lines: Sequence[Line], find: str, only: str) -> list[Line]:
+    """The columns that a filter leaves."""
+
+    def fits(line: Line) -> bool:
+        kinds = {"observed": line.observed and not line.signed, "advice": bool(line.advice), "all": True}
+        return kinds.get(only, line.type == only) and find.lower() in line.name.lower()
+
+    return [line for line in lines if fits(line)]
 
 
 def _domain_words(keys: Mapping[str, Any], observed: bool, size: int) -> str:

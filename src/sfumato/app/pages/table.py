@@ -18,6 +18,8 @@ from sfumato.schema.schema import Schema
 from sfumato.survey import simulate, survey_schema_text
 
 SURVEY = "the built-in survey"
+SURVEY_ROWS = 30_000
+"""Rows that are simulated, which makes their number public."""
 
 
 @explained
@@ -26,7 +28,11 @@ async def choose(request: Request) -> Response:
     work = work_of(request)
     found = [(str(path), _shown(path, work.sources)) for path in work.tables()]
     return render(
-        request, "table.html", tables=found, survey=SURVEY, command=command("schema", "draft", "TABLE", "--out", "FILE")
+        request,
+        "table.html",
+        tables=found,
+        survey=SURVEY,
+        command=command("schema", "draft", found[-1][0] if found else "TABLE.csv", "--out", "schema.json"),
     )
 
 
@@ -65,9 +71,9 @@ def _drafted(path: Path, name: str, unit: dict[str, Any]) -> dict[str, Any]:
 def _survey_draft(work: Work, name: str) -> Draft:
     """The simulated survey as a table to practise on, with its public schema."""
     path = work.folder / "tables" / "survey.csv"
-    keys = json.loads(survey_schema_text())
+    keys = json.loads(survey_schema_text()) | {"rows_guess": SURVEY_ROWS}
     if not path.exists():
-        tables.write(simulate(30_000), path, Schema.parse(keys))
+        tables.write(simulate(SURVEY_ROWS), path, Schema.parse(keys))
     return Draft.new(work, name or "survey", path, keys)
 
 
