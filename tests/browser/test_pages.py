@@ -1,72 +1,231 @@
-"""Every page: no violation that axe knows, in light and in dark, at the width of a phone and of a desk."""
+"""Every page: no violation that axe knows, in light and dark, at the width of a phone and of a desk; and on paper."""
 
 import os
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from steps import begin_survey, pay, wait_for_end
 
 PICTURES = os.environ.get("SFUMATO_PICTURES")
 """A folder for pictures of all pages; without it none are taken."""
 
-LOOKS = [
-    pytest.param({"color_scheme": "light", "viewport": {"width": 1280, "height": 900}}, id="desk"),
-    pytest.param({"color_scheme": "dark", "viewport": {"width": 390, "height": 844}}, id="phone-dark"),
-]
+LOOKS = {
+    "desk": ("light", 1280, 900),
+    "phone": ("dark", 390, 844),
+}
+ANSWER = "/release/people-1?column=2&column=7"
+PAGES = {
+    "home": "/",
+    "table": "/new",
+    "schema": "{schema}",
+    "column": "{draft}/column?column=3",
+    "plan": "{draft}/plan",
+    "confirm": "{draft}/confirm",
+    "proposal": "{proposal}",
+    "run": "{run}",
+    "release": ANSWER,
+    "mean": "/release/people-1?column=1&mean=3&confidence=0.99",
+    "verify": "/release/people-1/verify",
+    "internal": "/internal/people-1",
+    "book": "/book",
+    "audit": "/audit",
+    "refused": "/nowhere",
+}
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_no_page_keeps_anybody_out(open_page, server, look, request):
+def look_at(page, name, problems):
+    """Try a page in all looks; what is wrong goes into a list."""
     from axe_playwright_python.sync_playwright import Axe
 
-    page = open_page(**look)
-    problems = {}
-
-    def check(name):
+    for look, (scheme, width, height) in LOOKS.items():
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": height})
         found = Axe().run(page).response["violations"]
-        if found:
-            problems[name] = [(one["id"], one["nodes"][0]["html"]) for one in found]
-        wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-        if wide:
-            problems[f"{name} is wider than the window"] = True
+        problems += [(name, look, one["id"], one["nodes"][0]["html"]) for one in found]
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            problems.append((name, look, "is wider than the window"))
         if PICTURES:
-            folder = Path(PICTURES)
-            folder.mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=folder / f"{name}-{request.node.callspec.id}.png", full_page=True)
+            Path(PICTURES).mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=Path(PICTURES) / f"{name}-{look}.png", full_page=True)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 900})
 
-    check("home")
-    page.goto(f"{server.origin}/new")
-    check("table")
-    page.goto(server.origin)
-    begin_survey(page)
-    check("schema")
-    schema = page.url
-    page.get_by_role("link", name="age", exact=True).click()
-    check("column")
-    page.goto(schema)
-    page.get_by_role("link", name="Go on to the budget").click()
-    check("budget")
-    page.get_by_label("Budget (epsilon)").fill("1")
-    page.get_by_role("button", name="Go on to confirm").click()
-    check("confirm")
-    page.goto(schema)
-    pay(page, "looks")
-    check("run")
-    wait_for_end(page)
-    page.goto(f"{server.origin}/release/looks?column=2&column=7")
-    check("release")
-    page.goto(f"{server.origin}/internal/looks")
-    check("internal")
-    page.goto(f"{server.origin}/nowhere")
-    check("refused")
-    assert problems == {}
+
+def address(furnished, name):
+    places = {"schema": furnished.schema, "draft": furnished.schema.rsplit("/", 1)[0]}
+    found = PAGES[name].format(**places, proposal=furnished.proposal, run=furnished.run)
+    return found if found.startswith("http") else furnished.server.origin + found
+
+
+def test_no_page_keeps_anybody_out(furnished):
+    problems = []
+    for name in PAGES:
+        furnished.page.goto(address(furnished, name), timeout=120_000)
+        look_at(furnished.page, name, problems)
+    assert problems == []
+
+
+def test_every_field_has_a_name_and_every_page_one_heading(furnished):
+    page = furnished.page
+    for name in PAGES:
+        page.goto(address(furnished, name), timeout=120_000)
+        assert page.get_by_role("heading", level=1).count() == 1
+        nameless = page.evaluate(
+            """[...document.querySelectorAll("input:not([type=hidden]), select, textarea")].filter(
+            one => !one.labels.length && !one.ariaLabel).map(one => one.outerHTML)"""
+        )
+        assert nameless == []
+
+
+@pytest.mark.parametrize("name", ["plan", "confirm", "release", "mean", "verify", "book", "proposal"])
+def test_the_command_that_a_page_shows_really_works(furnished, name, tmp_path):
+    page = furnished.page
+    page.goto(address(furnished, name), timeout=120_000)
+    page.locator("details.command").first.evaluate("one => one.open = true")
+    words = shlex.split(page.locator("details.command code").first.inner_text())
+    assert words[0] == "sfumato"
+    if name in ("plan", "confirm", "proposal"):
+        words.append("--help")  # it would spend budget, or take minutes; the options at least must exist
+    done = subprocess.run(
+        [sys.executable, "-m", *words], capture_output=True, text=True, cwd=tmp_path, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_printed_has_the_figures_and_no_buttons(furnished):
+    page = furnished.page
+    page.goto(address(furnished, "release"))
+    page.emulate_media(media="print")
+    assert page.get_by_role("region", name="Answer").is_visible()
+    assert page.get_by_role("button", name="Ask").count() == 0
+    assert page.get_by_role("navigation").count() == 0
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / "release-paper.png", full_page=True)
+    page.emulate_media(media="screen")
+
+
+def test_forecasts_follow_what_is_typed(furnished):
+    page = furnished.page
+    page.goto(address(furnished, "plan"))
+    forecast = page.get_by_role("status", name="Forecast")
+    page.get_by_label("Budget (epsilon)").fill("0.5")
+    forecast.get_by_text("epsilon = 0.5").wait_for()
+    forecast.get_by_text("after this release").wait_for()
+    page.get_by_label("Budget (epsilon)").fill("9")
+    forecast.get_by_text("not allowed").wait_for()
+    page.get_by_label("Budget (epsilon)").fill("0.01")
+    forecast.get_by_text("noise will drown").first.wait_for()
+    page.get_by_label("Budget (epsilon)").fill("much")
+    forecast.get_by_text(re.compile("number")).first.wait_for()
+
+
+def test_two_persons_pay_what_one_may_not(furnished):
+    page, origin = furnished.page, furnished.server.origin
+    token = page.goto(f"{origin}/new") and page.locator("input[name=form_token]").first.input_value()
+    draft = furnished.schema.rsplit("/", 1)[0]
+    fields = {"form_token": token, "epsilon": "3", "delta": "1e-9", "method": "auto", "population": "0"}
+    alone = page.request.post(
+        f"{draft}/pay", form={**fields, "release": "alone", "release_again": "alone"}, headers={"origin": origin}
+    )
+    assert "wants two names" in alone.text()
+    early = page.request.post(
+        f"{furnished.proposal}/pay",
+        form={"form_token": token, "release_again": "people-2"},
+        headers={"origin": origin},
+    )
+    assert "needs the approval of two persons" in early.text()
+    page.goto(furnished.proposal)
+    assert page.get_by_role("button", name="Pay and start").count() == 0
+    page.locator("#person").fill("ann  STEWARD")
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_text("another person has to").wait_for()
+    page.goto(furnished.proposal)
+    page.locator("#person").fill("Bob Officer")
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_text("Ann Steward, Bob Officer").wait_for()
+    page.get_by_label(re.compile("^Type")).fill("people-2")
+    page.get_by_role("button", name="Pay and start").click()
+    page.get_by_role("heading", name="people-2").wait_for()
+    page.get_by_role("button", name="Stop the run").click()
+    page.get_by_text("Stopped.").wait_for(timeout=120_000)
+    assert "It cost" in page.content()
+
+
+def test_more_rows_obey_all_conditions(furnished):
+    import csv
+
+    page = furnished.page
+    page.goto(address(furnished, "release"))
+    page.get_by_label("How many").fill("50")
+    for number, (column, value) in enumerate([("sex", "female"), ("region", "Caldora"), ("region", "Brennvik")]):
+        page.locator(f"#given_column{number}").select_option(label=column)
+        page.locator(f"#given_value{number}").fill(value)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Draw").click()
+    with open(download.value.path(), newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 50
+    assert {row["sex"] for row in rows} == {"female"}
+    assert {row["region"] for row in rows} <= {"Caldora", "Brennvik"}
+
+
+def test_an_answer_has_a_chart_and_intervals(furnished):
+    page = furnished.page
+    page.goto(address(furnished, "release"))
+    assert page.locator("svg.chart rect").count() == 21
+    assert page.locator("svg.chart line.interval").count() == 3 * 21
+    assert page.get_by_role("region", name="Answer").get_by_role("row").count() == 22
+
+
+def test_an_audit_runs_beside_the_page(furnished):
+    page = furnished.page
+    page.goto(f"{furnished.server.origin}/audit")
+    page.get_by_label("and the method").select_option("pgm")
+    page.get_by_role("button", name="Audit").click()
+    page.get_by_role("link", name="Open what was found").click(timeout=180_000)
+    page.get_by_text("Passed: none of the checks found a fault").wait_for()
+    assert page.get_by_role("region", name="Checks").get_by_role("row").count() >= 7
+    problems = []
+    look_at(page, "audited", problems)
+    assert problems == []
 
 
 def test_the_whole_way_by_keyboard(open_page):
+    """No mouse: from the first page to the page that pays."""
     page = open_page()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    for _ in range(3):
-        page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+
+    def reach(wanted):
+        """Press Tab until what has the focus is called so."""
+        for _ in range(80):
+            named = page.evaluate(
+                """(one => (one.labels && one.labels[0] ? one.labels[0].textContent : one.textContent).trim())(
+                document.activeElement)"""
+            )
+            if named.startswith(wanted):
+                return
+            page.keyboard.press("Tab")
+        raise AssertionError(f"the keyboard cannot reach {wanted!r}")
+
+    def press(wanted):
+        reach(wanted)
+        page.keyboard.press("Enter")
+        page.wait_for_load_state()
+
+    press("New release")
     page.get_by_role("heading", name="Which table?").wait_for()
+    press("Draft the schema")
+    page.get_by_role("heading", name="What is publicly known").wait_for()
+    press("Go on to the budget")
+    page.get_by_role("heading", name="How much privacy").wait_for()
+    reach("Budget (epsilon)")
+    page.keyboard.type("1")
+    press("Go on to confirm")
+    page.get_by_role("heading", name="Confirm and pay").wait_for()
+    reach("Type the name again")
+    page.keyboard.type("survey-1")
+    reach("Pay and start")

@@ -1,6 +1,13 @@
 """Other sites, other names for this machine, and other people's browsers."""
 
 import httpx
+from steps import begin_survey, choose_budget, open_account
+from test_pages import look_at
+
+from conftest import start_server
+from sfumato.app.accounts import Accounts
+from sfumato.app.work import Work
+from sfumato.parties.authority import write_certificates
 
 INLINE = "() => { const s = document.createElement('script'); s.text = 'document.title = 9'; document.body.append(s) }"
 
@@ -46,3 +53,56 @@ def test_nothing_is_loaded_from_elsewhere_and_no_script_stands_in_a_page(open_pa
     assert "unsafe" not in policy
     page.evaluate(INLINE)
     assert page.title() != "9"
+
+
+def test_accounts_sign_in_over_tls_and_approve_with_their_own_names(browser, tmp_path):
+    write_certificates(tmp_path / "tls", ["curator"], "curator", ["127.0.0.1"])
+    work = Work.open(tmp_path / "work")
+    for name in ("ann", "bob"):
+        Accounts(work.folder).add(name, f"{name} has a long password")
+    own = tmp_path / "tls" / "curator"
+    tls = ("--tls-certificate", own / "certificate.pem", "--tls-key", own / "tls-key.pem")
+    server = start_server(work.folder, None, "--listen", "127.0.0.1", *tls)
+    assert server.address.startswith("https://127.0.0.1:")
+    people = {}
+    problems = []
+    try:
+        for name in ("ann", "bob"):
+            context = browser.new_context(ignore_https_errors=True)
+            context.set_default_timeout(60_000)
+            page = people[name] = context.new_page()
+            page.goto(server.origin)
+            assert page.url == f"{server.origin}/login"
+            page.get_by_label("Name").fill(name)
+            page.get_by_label("Password").fill("wrong")
+            page.get_by_role("button", name="Sign in").click()
+            page.get_by_text("do not belong together").wait_for()
+            if name == "ann":
+                look_at(page, "login", problems)
+            page.get_by_label("Name").fill(name)
+            page.get_by_label("Password").fill(f"{name} has a long password")
+            page.get_by_role("button", name="Sign in").click()
+            page.get_by_role("heading", name="Your releases").wait_for()
+            (cookie,) = page.context.cookies()
+            assert cookie["secure"]
+            assert cookie["httpOnly"]
+        ann, bob = people["ann"], people["bob"]
+        begin_survey(ann)
+        schema = ann.url
+        open_account(ann, server.origin, "people", two_names_above="0.5")
+        ann.goto(schema)
+        choose_budget(ann, "1")
+        assert ann.get_by_label("Your name").count() == 0, "who acts is who signed in"
+        ann.get_by_role("button", name="Propose").click()
+        ann.get_by_role("button", name="Approve").click()
+        ann.get_by_text("another person has to").wait_for()
+        bob.goto(f"{server.origin}/proposal/2")
+        bob.get_by_role("button", name="Approve").click()
+        bob.get_by_role("heading", name="Two persons have approved it").wait_for()
+        bob.get_by_role("button", name="Sign out").click()
+        bob.get_by_role("heading", name="Sign in").wait_for()
+        assert problems == []
+    finally:
+        for page in people.values():
+            page.context.close()
+        server.stop()
