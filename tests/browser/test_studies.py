@@ -8,8 +8,8 @@ import sys
 from test_pages import look_at
 
 from conftest import start_server
+from sfumato.identity import Signer
 from sfumato.parties.consortium import add_signature, write_manifest
-from sfumato.parties.identity import Signer
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.manifest import Manifest
 
