@@ -10,7 +10,7 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
-.PHONY: demo docs test coverage test-browser test-engines test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
+.PHONY: demo docs test coverage test-browser test-engines test-flower test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release demo-release-survey.*
@@ -31,6 +31,12 @@ test-engines: .venv/engines
 	command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || (apt-get update -qq && apt-get install -y -qq postgresql > /dev/null)
 	command -v java > /dev/null || (apt-get update -qq && apt-get install -y -qq default-jre-headless > /dev/null)
 	SFUMATO_TEST_ENGINES=all $(BIN)/python -m pytest tests/engines
+
+# A whole study that Flower carries, in an environment of its own: Flower wants other versions than our tools do.
+test-flower:
+	python3 -m venv .venv-flower
+	.venv-flower/bin/python -m pip install --quiet "flwr>=1.41" pytest hypothesis ".[parties]"
+	SFUMATO_FLOWER=1 .venv-flower/bin/python -m pytest tests/flower
 
 # The site, into site/.
 docs: .venv/tools
