@@ -10,7 +10,11 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
+<<<<<<< HEAD
 .PHONY: demo docs test coverage test-browser test-engines test-flower test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
+=======
+.PHONY: demo docs test test-browser test-engines test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
+>>>>>>> fff3705 (Add four notebooks that run in the tests)
 
 demo: .venv/installed
 	rm -rf demo-release demo-release-survey.*
@@ -42,12 +46,6 @@ test-flower:
 docs: .venv/tools
 	$(BIN)/python -m pip install --quiet --group docs
 	$(BIN)/mkdocs build --strict --site-dir site
-
-# How much of the rooms that privacy rests on the tests run; below the floor it fails. Takes a few minutes.
-coverage: .venv/tools
-	$(BIN)/python -m pip install --quiet "coverage>=7.4"
-	$(BIN)/python -m coverage run --branch --source sfumato.data,sfumato.privacy,sfumato.reconcile -m pytest -q tests/data tests/privacy tests/reconcile tests/contracts tests/models
-	$(BIN)/python -m coverage report --skip-covered --fail-under 90
 
 # The suite again and again, with other examples and on a busy machine; stops at the first failure and keeps its output.
 test-stability: .venv/tools
