@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
 
+from bench.tasks import data_set_schema
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.fitting import fit
 from sfumato.intake.attributes import Attributes
@@ -52,7 +53,7 @@ def table_of(name: str, folder: Path, rows: int) -> tuple[pa.Table, dict[str, An
     """A table and the keys of its schema, with rules."""
     if name == "survey":
         return simulate(rows), json.loads(survey_schema_text())
-    keys = json.loads((folder / f"{name}.schema.json").read_text(encoding="utf-8"))
+    keys = data_set_schema(folder / f"{name}.schema.json").to_dict()
     rules = list(RULES[name])
     if name == "adult":
         levels = next(column["categories"] for column in keys["columns"] if column["name"] == "education")
@@ -76,14 +77,14 @@ def measure(name: str, method: str, arguments: argparse.Namespace) -> None:
         figures = []
         for run in range(arguments.runs):
             started = process_time()
-            release = fit(
-                table, schema, epsilon=arguments.epsilon, delta=delta, method=method, accept_observed_domain=True
-            )
-            sample, redrawn = release._sampled(len(table), run, None)
+            release = fit(table, schema, epsilon=arguments.epsilon, delta=delta, method=method)
+            drawing = release._drawing(len(table))
+            made = codec.encode(pa.concat_tables(drawing.blocks(run)))
             seconds = process_time() - started
-            made = codec.encode(sample)
             errors = [mean_total_variation(real, made, cliques) for cliques in (cliques_of(real.domain, 2), said)]
-            figures.append([*errors, broken(Attributes(ruled).encode(made), checks).mean(), redrawn, seconds])
+            figures.append(
+                [*errors, broken(Attributes(ruled).encode(made), checks).mean(), drawing.tally.share, seconds]
+            )
         pairs, ruled_pairs, breaking, again, cpu = np.mean(figures, axis=0)
         print(
             f"{name:8}{method:10}{label:8} all pairs {pairs:.4f}  ruled pairs {ruled_pairs:.4f}  "
@@ -97,7 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tables", default="adult,bank,survey")
-    parser.add_argument("--methods", default="privsyn,pgm,privbayes")
+    parser.add_argument("--methods", default="auto,privsyn,pgm,privbayes,dpview")
     parser.add_argument("--epsilon", type=float, default=1)
     parser.add_argument("--rows", type=int, default=30_000)
     parser.add_argument("--runs", type=int, default=3)

@@ -15,6 +15,7 @@ import numpy as np
 
 from sfumato import parts
 from sfumato.data.coding import Coding, Level, Levels
+from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Measurement
 from sfumato.data.marginals import Marginals
@@ -55,8 +56,14 @@ class Synthesize(Protocol):
 class Pooling(Protocol):
     """A reconciler that pools tables itself, and so wants each of them in the codes it was measured in."""
 
-    def from_measured(self, recoding: Recoding, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
-        """Tables over merged codes that agree with each other."""
+    def from_measured(
+        self,
+        recoding: Recoding,
+        measurements: Sequence[Measurement],
+        selection: Selection,
+        constraints: Constraints | None = None,
+    ) -> Marginals:
+        """Tables over merged codes that agree with each other; `constraints` say which cells may hold rows."""
         ...
 
 
@@ -187,8 +194,10 @@ def run(
     ledger.stage = "learn"
     attributes = Attributes(schema)
     check = recipe.synthesize.check if isinstance(recipe.synthesize, Limited) else _no_limit
+    constraints = Ruled(schema).constraints
     known = Known(
         tables=encoded.tables,
+        constraints=constraints if constraints.items else None,
         levels=_levels(attributes, recoding),
         ordered=_ordered(attributes, recoding),
         apart=attributes.parts,
@@ -201,7 +210,8 @@ def run(
     ledger.stage = "reconcile"
     ledger.note("make the noisy tables agree", "post-processing of noisy tables")
     tables = with_known_zeros((*encoded.tables, *learned.tables), schema)
-    return Model(recoding, learned.selection, tables, reconciled(recipe, recoding, tables, learned.selection))
+    agreed = reconciled(recipe, recoding, tables, learned.selection, constraints)
+    return Model(recoding, learned.selection, tables, agreed)
 
 
 def with_known_zeros(measurements: Iterable[Measurement], schema: Schema) -> tuple[Measurement, ...]:
@@ -211,7 +221,11 @@ def with_known_zeros(measurements: Iterable[Measurement], schema: Schema) -> tup
 
 
 def reconciled(
-    recipe: Recipe, recoding: Recoding, measurements: Sequence[Measurement], selection: Selection
+    recipe: Recipe,
+    recoding: Recoding,
+    measurements: Sequence[Measurement],
+    selection: Selection,
+    constraints: Constraints | None = None,
 ) -> Marginals:
     """Stage 3 on the tables of a run; the same tables give the same model, so anybody can repeat it.
 
@@ -219,7 +233,7 @@ def reconciled(
     and made the fit worse where we tried (docs/decisions/0008-learn.md); they are published all the same.
     """
     if isinstance(recipe.reconcile, Pooling):
-        return recipe.reconcile.from_measured(recoding, measurements, selection)
+        return recipe.reconcile.from_measured(recoding, measurements, selection, constraints)
     chosen = set(map(frozenset, selection.cliques))
     fine: list[Measurement] = []
     coded: list[Measurement] = []

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sfumato.data.coding import Coding, Merge
+from sfumato.data.constraints import Constraint, Constraints
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.models.estimates import Estimates
@@ -48,3 +49,16 @@ def test_no_column_is_negative_or_empty_and_there_is_a_row():
     found = Estimates.of(BASE, [a, b])
     assert found.rows == 1
     assert all((column > 0).all() for column in found.columns)
+
+
+def test_cells_that_rules_leave_empty_have_no_noise():
+    """A code of `b` that only two codes of `a` may have is known as if its line had two cells."""
+    allowed = np.array([[True, True], [True, False], [True, False], [True, True]])
+    a = measured(BASE, ("a",), [25.0] * 4, 1e9)
+    b = measured(BASE, ("b",), [50.0, 50.0], 2.0)
+    pair = measured(BASE, ("a", "b"), [[10.0, 20.0], [20.0, 900.0], [20.0, -700.0], [10.0, 20.0]], 1.0)
+    found = Estimates.of(BASE, [a, b, pair], Constraints(BASE.domain, (Constraint(("a", "b"), allowed),)))
+    np.testing.assert_array_equal(found.tables["a", "b"].counts == 0, ~allowed)
+    np.testing.assert_array_equal(found.tables["a", "b"].allowed, allowed)
+    raw = np.array([(50 / 2 + 60 / 4) / (1 / 2 + 1 / 4), (50 / 2 + 40 / 2) / (1 / 2 + 1 / 2)])
+    np.testing.assert_allclose(found.columns[1] - raw, (found.rows - raw.sum()) / 2)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sfumato.data.constraints import Constraint
 from sfumato.data.domain import Domain
 from sfumato.models.soft_tree import Soft, soft_fit
 
@@ -40,3 +41,14 @@ def test_without_tables_columns_are_independent():
     a, b, c, *_ = tables()
     model = soft_fit(DOMAIN, 1000.0, [a, b, c], [])
     np.testing.assert_allclose(model.project(("c",)).counts * 1000, c, atol=1e-3)
+
+
+def test_forbidden_cells_have_nothing_also_where_no_table_was_measured():
+    a, b, c, ab, _ = tables()
+    zeros = [Constraint(("a", "c"), np.array([[True, False], [True, True], [True, True]]))]
+    model = soft_fit(DOMAIN, 1000.0, [a, b, c], [Soft(("a", "b"), ab, 4.0)], zeros, 1000)
+    assert model.project(("a", "c")).counts[0, 1] == 0
+    np.testing.assert_allclose(1000 * model.project(("a",)).counts, a, atol=1)
+    np.testing.assert_allclose(1000 * model.project(("c",)).counts, c, atol=1)
+    without = soft_fit(DOMAIN, 1000.0, [a, b, c], [Soft(("a", "b"), ab, 4.0)], zeros, 12)  # no room for the rule
+    assert set(map(len, without.tree.cliques)) == {1, 2}

@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from sfumato.data.coding import Level
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.data.coding import Coding, Level
+from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Selection
@@ -24,6 +28,7 @@ class Known:
         tables: what the encode stage measured.
         levels: coarser versions of attributes, in the holder's codes, which the schema declares.
         ordered: how many of the first codes of each attribute have an order, in the holder's codes.
+        constraints: which cells over attributes of the schema may hold rows; None if all may.
         apart: groups of attributes that no table may tie, as the schema declares; one group if it declares none.
         check: refuses, in public words, a selection of a domain that later stages could not serve; to be called before
             the selection is paid for.
@@ -32,8 +37,13 @@ class Known:
     tables: tuple[Measurement, ...] = ()
     levels: tuple[Level, ...] = ()
     ordered: Mapping[str, int] = field(default_factory=dict)
+    constraints: Constraints | None = None
     apart: tuple[Clique, ...] = ()
     check: Callable[[Domain, Selection], None] = lambda domain, selection: None
+
+    def allowed(self, coding: Coding, clique: Clique) -> NDArray[np.bool_] | None:
+        """The cells of a table that may hold rows; None if all may."""
+        return None if self.constraints is None else self.constraints.allowed(clique, coding)
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,11 @@ from sfumato.learn.allocation import Array, Gains, profile
 from sfumato.learn.measure import Tables
 from sfumato.loops import counted
 from sfumato.models.estimates import Estimates
-from sfumato.models.layers import coarse_domain, fit_layers, is_dense, shrunken_targets
+from sfumato.models.layers import coarse_domain, coarse_zeros, fit_layers, is_dense, shrunken_targets
 from sfumato.models.merging import merged
 from sfumato.models.moving import Counted, improve
 from sfumato.models.tree_room import TreeRoom
+from sfumato.models.zeros import tree_with_zeros
 from sfumato.privacy.budget import Currency, Share
 from sfumato.privacy.holder import Distances, Holder
 from sfumato.privacy.ledger import Purse
@@ -43,6 +44,9 @@ its triples, as part of what a pair counts for each triple it lies in."""
 
 BETWEEN = 5
 """Moves for each row between rounds."""
+
+ROOM = 4
+"""Rules may take one part of the tree in so many."""
 
 SEED = 0
 """Of the rows that models are compared by: the same answers lead to the same questions."""
@@ -107,9 +111,12 @@ class _Search:
         self.seen: tuple[Measurement, ...] = ()
         self._groups = known.apart or (self.domain.names,)
         self.pairs = [pair for group in self._wide() for pair in combinations(group, 2)]
-        self._estimates = Estimates.of(self._coding, known.tables)
+        self._estimates = Estimates.of(self._coding, known.tables, known.constraints)
         self._layers = Layers(coarser=self._coarser(limit))
-        self._room = TreeRoom(coarse_domain(self.domain, self._layers)[0], limit)
+        coarse = coarse_domain(self.domain, self._layers)[0]
+        # Rules come into the tree before pairs, as far as they leave room for these.
+        _, ruled = tree_with_zeros(coarse, (), coarse_zeros(self._estimates.zeros, self._layers), limit // ROOM)
+        self._room = TreeRoom(coarse, limit, [one.clique for one in ruled])
         self._rng = np.random.default_rng(SEED)
         self._drawn: Counted | None = None
 
@@ -138,7 +145,8 @@ class _Search:
         self.measured = (*self.measured, *measured)
         chosen = {one.clique for one in self.measured}
         seen = [one for one in self.seen if one.clique in chosen]
-        self._estimates = Estimates.of(self._coding, (*self._known.tables, *seen, *self.measured))
+        tables = (*self._known.tables, *seen, *self.measured)
+        self._estimates = Estimates.of(self._coding, tables, self._known.constraints)
         self._drawn = None
 
     def drawn(self) -> Counted:
@@ -149,7 +157,7 @@ class _Search:
             if estimates.tables and is_dense(estimates, layers):
                 rows = model.draw(_pool(estimates.rows, 40_000, 1, 120_000), self._rng)
                 targets = shrunken_targets(estimates, Counted(self.domain, rows, estimates.rows))
-                improve(self.domain, rows, targets, estimates.columns, BETWEEN, self._rng)
+                improve(self.domain, rows, targets, estimates.columns, BETWEEN, self._rng, estimates.zeros.items)
             else:
                 rows = model.draw(_pool(estimates.rows, 80_000, 2, 200_000), self._rng)
             self._drawn = Counted(self.domain, rows, estimates.rows)
@@ -164,7 +172,9 @@ class _Search:
             for place, clique in enumerate(offers):
                 table = drawn(clique)
                 luck = np.sqrt(2 / pi * (1 + rows / drawn.size) * table)
-                profiles[place], chance[place] = profile(table), np.minimum(luck, 2 * table).sum()
+                allowed = self._known.allowed(self._coding, clique)
+                profiles[place] = profile(table if allowed is None else table[allowed])
+                chance[place] = np.minimum(luck, 2 * table).sum()
                 yield table
 
         found = self._distances(offers, expected()) if self.seen else holder.distances(offers, expected(), part)

@@ -9,19 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.coding import Coding
+from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.models.nonnegative import norm_sub
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+SURE = 1e-6
+"""Cells with noise that a code is counted as having where it has none, because rules leave it empty."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A table in rows, and the variance of the noise in each of its cells."""
+    """A table in rows, and the variance of the noise in each of its cells.
+
+    `allowed` are the cells that may hold rows, and have noise; None if all may.
+    """
 
     counts: Array
     variance: float
+    allowed: Mask | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,42 +42,49 @@ class Estimates:
         rows: the number of rows; at least 1.
         columns: for each attribute, rows with each code: none negative, and `rows` in all.
         tables: the larger tables, raw: negative cells and all.
+        zeros: which cells may hold rows, in these codes.
     """
 
     domain: Domain
     rows: float
     columns: tuple[Array, ...]
     tables: dict[Clique, Estimate]
+    zeros: Constraints
 
     @classmethod
-    def of(cls, coding: Coding, measurements: Sequence[Measurement]) -> Estimates:
+    def of(
+        cls, coding: Coding, measurements: Sequence[Measurement], constraints: Constraints | None = None
+    ) -> Estimates:
         """Pool tables by precision: single columns from all tables that have them, larger ones if measured twice.
 
         Args:
             coding: the codes to speak in.
             measurements: tables in these codes, or in codes before some of its steps. Each attribute is in one of them.
+            constraints: which cells of the coding's base may hold rows.
         """
+        constraints = constraints or Constraints(coding.base)
         domain = coding.domain
         values = [np.zeros(size) for size in domain.shape]
         precisions = [np.zeros(size) for size in domain.shape]
         total, weight = 0.0, 0.0
         tables: dict[Clique, Estimate] = {}
         for one in measurements:
-            counts, parts = _coded(coding, one)
+            counts, parts = _coded(coding, one.knowing(constraints.allowed(one.clique, one.coding)))
             if len(one.clique) <= 1:
                 total += float(counts.sum()) / (one.variance * float(parts.sum()))
                 weight += 1 / (one.variance * float(parts.sum()))
             for axis, name in enumerate(one.clique):
                 others = tuple(other for other in range(counts.ndim) if other != axis)
-                place, noise = domain.index(name), one.variance * parts.sum(axis=others)
+                place, noise = domain.index(name), one.variance * np.maximum(parts.sum(axis=others), SURE)
                 values[place] += counts.sum(axis=others) / noise
                 precisions[place] += 1 / noise
             if len(one.clique) > 1:
-                new = Estimate(counts, one.variance * float(parts.max()))
+                allowed = None if (parts > 0).all() else parts > 0
+                new = Estimate(counts, one.variance * float(parts.max()), allowed)
                 tables[one.clique] = _mean(tables[one.clique], new) if one.clique in tables else new
         rows = max(1.0, total / weight) if weight else 1.0
         columns = (_column(value / precision, rows) for value, precision in zip(values, precisions, strict=True))
-        return cls(domain, rows, tuple(columns), tables)
+        return cls(domain, rows, tuple(columns), tables, constraints.through(coding))
 
     def margins(self, clique: Clique) -> list[Array]:
         """The single columns of a clique."""
@@ -76,12 +92,12 @@ class Estimates:
 
 
 def _coded(coding: Coding, one: Measurement) -> tuple[Array, Array]:
-    """The counts of a table in the codes of `coding`, and of how many measured cells each is the sum."""
-    counts = np.asarray(one.marginal.counts, dtype=np.float64)
+    """The counts of a table in the codes of `coding`, and of how many cells with noise each is the sum."""
+    counts, noisy = np.asarray(one.marginal.counts, dtype=np.float64), one.noisy_cells.astype(np.float64)
     if one.coding is None or one.coding == coding:
-        return counts, np.ones(counts.shape)
+        return counts, noisy
     rest = coding.after(one.coding)
-    parts = rest.apply(Marginal(one.domain, np.ones(counts.shape)))
+    parts = rest.apply(Marginal(one.domain, noisy))
     return np.asarray(rest.apply(Marginal(one.domain, counts)).counts), np.asarray(parts.counts, dtype=np.float64)
 
 
@@ -92,4 +108,5 @@ def _column(counts: Array, rows: float) -> Array:
 
 def _mean(one: Estimate, other: Estimate) -> Estimate:
     precision = 1 / one.variance + 1 / other.variance
-    return Estimate((one.counts / one.variance + other.counts / other.variance) / precision, 1 / precision)
+    counts = (one.counts / one.variance + other.counts / other.variance) / precision
+    return Estimate(counts, 1 / precision, one.allowed)

@@ -48,7 +48,7 @@ def fit(
     Cells that `constraints` do not allow start at 0. Fitting multiplies, so they stay there; a clique of the tree must
     hold each constraint.
     """
-    work = Messages(tree, _start(tree, constraints).tables)
+    work = Messages(tree, allowed_start(tree, constraints).tables)
     targets = _assign(tree, tables)
     steps = list(walk(tree))
     gaps: list[float] = []
@@ -68,7 +68,7 @@ def fit(
     return TreeModel(tree, tuple(work.tables))
 
 
-def _start(tree: JunctionTree, constraints: Sequence[Constraint]) -> TreeModel:
+def allowed_start(tree: JunctionTree, constraints: Sequence[Constraint]) -> TreeModel:
     """Equal probability for every row that constraints allow; for every row, if they allow none."""
     uniform = TreeModel.uniform(tree)
     if not constraints:

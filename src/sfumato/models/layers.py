@@ -9,6 +9,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.coding import Coding, Merge
+from sfumato.data.constraints import Constraint, Constraints
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.selection import Layers, Selection
 from sfumato.models.drawing import draw
@@ -75,6 +77,12 @@ def coarse_domain(domain: Domain, layers: Layers) -> tuple[Domain, tuple[NDArray
     return Domain(list(zip(domain.names, sizes, strict=True))), lookups
 
 
+def coarse_zeros(zeros: Constraints, layers: Layers) -> tuple[Constraint, ...]:
+    """Which cells of the tree may hold rows: those that have a part which may."""
+    merging = Merge(tuple((level.column, level.to) for level in layers.coarser))
+    return zeros.through(Coding(zeros.domain).then(merging)).items
+
+
 def coarsened(table: Array, lookups: Sequence[NDArray[np.int64]]) -> Array:
     """A table over finer codes as one over coarse codes."""
     for axis, lookup in enumerate(lookups):
@@ -92,12 +100,17 @@ def fit_layers(estimates: Estimates, layers: Layers) -> Layered:
     for clique in layers.inside:
         noisy, margins = estimates.tables[clique], estimates.margins(clique)
         ways = [lookups[domain.index(name)] for name in clique]
-        table = coarsened(with_margins(noisy.counts, margins), ways)
-        prior = coarsened(np.multiply.outer(*margins) / estimates.rows, ways)
-        variance = noisy.variance * noisy.counts.size / table.size
-        soft.append(Soft(clique, *shrunken(table, prior, variance, mix=0.5)))
+        table = coarsened(with_margins(noisy.counts, margins, noisy.allowed), ways)
+        independent = np.multiply.outer(*margins) / estimates.rows
+        if noisy.allowed is None:
+            prior, allowed, parts = coarsened(independent, ways), None, noisy.counts.size / table.size
+        else:
+            prior = coarsened(raked(independent, estimates.rows, margins, noisy.allowed), ways)
+            cells = coarsened(noisy.allowed.astype(np.float64), ways)
+            allowed, parts = cells > 0, cells[cells > 0].mean()
+        soft.append(Soft(clique, *shrunken(table, prior, noisy.variance * parts, 0.5, allowed)))
     columns = [coarsened(counts, [lookup]) for counts, lookup in zip(estimates.columns, lookups, strict=True)]
-    tree = soft_fit(domain, estimates.rows, columns, soft)
+    tree = soft_fit(domain, estimates.rows, columns, soft, coarse_zeros(estimates.zeros, layers), MOST_CELLS)
     return Layered(estimates.domain, estimates.columns, lookups, tree)
 
 
@@ -115,10 +128,11 @@ def shrunken_targets(estimates: Estimates, drawn: Counted) -> list[Target]:
     for clique, noisy in estimates.tables.items():
         margins = estimates.margins(clique)
         if len(clique) == 2:
-            counts, left = shrunken(with_margins(noisy.counts, margins), drawn(clique), noisy.variance)
+            table = with_margins(noisy.counts, margins, noisy.allowed)
+            counts, left = shrunken(table, drawn(clique), noisy.variance, allowed=noisy.allowed)
         else:
-            counts, left = shrunken_cells(noisy.counts, drawn(clique), noisy.variance)
-        found.append(Target(clique, raked(counts, estimates.rows, margins), left))
+            counts, left = shrunken_cells(noisy.counts, drawn(clique), noisy.variance, noisy.allowed)
+        found.append(Target(clique, raked(counts, estimates.rows, margins, noisy.allowed), left))
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import kernels
+from sfumato.data.constraints import Constraint
 from sfumato.data.domain import Clique, Domain
 from sfumato.errors import ModelTooLarge
 
@@ -20,6 +21,9 @@ MOST_CODES = 1 << 16
 """Codes of a column that is moved; cells of all tables together stay far below the 2^30 that the kernel can number."""
 
 MOST_CELLS = 1 << 29
+
+FULL = 1e6
+"""Rows too many that a cell counts as having if it may hold none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +58,12 @@ def improve(
     columns: Sequence[Array],
     proposals: int,
     rng: np.random.Generator,
+    zeros: Sequence[Constraint] = (),
 ) -> None:
     """Move rows towards targets and single columns, in place.
 
-    A cell counts by 1 / sqrt(its rows + what is uncertain about them), a single column twice.
+    A cell counts by 1 / sqrt(its rows + what is uncertain about them), a single column twice. A cell that may hold no
+    row counts as far too full: no move brings a row into one, and rows that are in one leave it where they can.
 
     Args:
         domain: the columns of the rows.
@@ -66,22 +72,31 @@ def improve(
         columns: single columns, in rows; their sums say how many rows the targets speak of.
         proposals: moves that are tried for each row; twice as many while copies of whole rows help.
         rng: randomness of the synthesis.
+        zeros: which cells may hold rows.
     """
     if len(rows) < 2 or not targets:
         return
     singles = [Target((name,), counts) for name, counts in zip(domain, columns, strict=True)]
     every = [*targets, *singles]
-    if max(domain.shape) > MOST_CODES or sum(target.counts.size for target in every) > MOST_CELLS:
+    size = sum(target.counts.size for target in every)
+    forbidden = sum(zero.allowed.size for zero in zeros)
+    if max(domain.shape) > MOST_CODES or size + forbidden > MOST_CELLS:
         raise ModelTooLarge(f"rows are moved in at most {MOST_CODES:,} codes of a column; declare fewer categories")
     scale = len(rows) / float(columns[0].sum())
     counted = Counted(domain, rows, len(rows))
-    cells = np.empty((sum(target.counts.size for target in every), 2), dtype=np.float32)
+    cells = np.empty((size + forbidden, 2), dtype=np.float32)
     first = 0
     for target in every:
         part = cells[first : first + target.counts.size]
         part[:, 0] = (counted(target.clique) - target.counts * scale).ravel()
         part[:, 1] = ((len(target.clique) == 1) + 1) / np.sqrt(target.counts + target.variance + 1).ravel()
         first += target.counts.size
-    places = [[domain.index(name) for name in target.clique] for target in every]
-    shapes = [domain.project(target.clique).shape for target in every]
+    for zero in zeros:
+        part = cells[first : first + zero.allowed.size]
+        part[:, 0] = np.where(zero.allowed, 0.0, FULL).ravel()
+        part[:, 1] = ~zero.allowed.ravel()
+        first += zero.allowed.size
+    cliques = [*(target.clique for target in every), *(zero.clique for zero in zeros)]
+    places = [[domain.index(name) for name in clique] for clique in cliques]
+    shapes = [domain.project(clique).shape for clique in cliques]
     kernels.improve(rows, places, shapes, cells, proposals * len(rows), 2 * proposals * len(rows), rng)

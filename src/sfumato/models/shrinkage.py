@@ -13,12 +13,18 @@ from threadpoolctl import ThreadpoolController
 from sfumato.models.nonnegative import norm_sub
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+SPREADS = 10
+"""How often both margins of a table are set where not every cell may hold rows."""
 
 EM_STEPS = 50
 """Steps of the search for the size of a model's errors; it stops earlier when it no longer moves."""
 
 
-def shrunken(table: Array, prior: Array, variance: float, mix: float = 1.0) -> tuple[Array, float]:
+def shrunken(
+    table: Array, prior: Array, variance: float, mix: float = 1.0, allowed: Mask | None = None
+) -> tuple[Array, float]:
     """A noisy pair table nearer to its prior, and the variance that is left in a cell.
 
     Singular values of the difference that stand out of the noise are shrunk as is best for a low-rank signal (Gavish
@@ -29,7 +35,13 @@ def shrunken(table: Array, prior: Array, variance: float, mix: float = 1.0) -> t
         prior: what a model says.
         variance: of the noise in each cell.
         mix: from the noisy table (0) to the shrunken one (1).
+        allowed: the cells that may hold rows, and have noise; all others are empty.
     """
+    if allowed is not None:
+        # Noise in some of the cells only has singular values as small as less noise in all of them.
+        less = variance * float(allowed.mean())
+        signal, uncertain = shrunken(np.where(allowed, table, 0), np.where(allowed, prior, 0), less, mix)
+        return np.where(allowed, signal, 0), uncertain
     lines, places = table.shape
     gap = table - prior
     margins = gap.mean(1, keepdims=True) + gap.mean(0, keepdims=True) - gap.mean()
@@ -48,12 +60,17 @@ def shrunken(table: Array, prior: Array, variance: float, mix: float = 1.0) -> t
     return prior + mix * found + (1 - mix) * gap, max(variance * min(1.0, used / table.size), 1.0)
 
 
-def shrunken_cells(table: Array, prior: Array, variance: float) -> tuple[Array, float]:
+def shrunken_cells(table: Array, prior: Array, variance: float, allowed: Mask | None = None) -> tuple[Array, float]:
     """A noisy table over three or more columns nearer to its prior, cell by cell, and the variance that is left.
 
     Most cells of such a table are empty or nearly so. The model's error in a cell of m rows is taken as normal with
     variance a m; a is found by maximum likelihood (EM), and every cell gets its conditional mean (empirical Bayes).
+    Cells that are not `allowed` are empty.
     """
+    if allowed is not None:
+        found = np.zeros(table.shape)
+        found[allowed], left = shrunken_cells(table[allowed], prior[allowed], variance)
+        return found, left
     prior = np.maximum(prior, 0) + 0.1
     gap = table - prior
     size = max(0.0, (float((gap**2).sum()) - gap.size * variance) / float(prior.sum()))
@@ -69,16 +86,25 @@ def shrunken_cells(table: Array, prior: Array, variance: float) -> tuple[Array, 
     return prior + keep * gap, float((keep * variance).mean())
 
 
-def with_margins(table: Array, margins: Sequence[Array]) -> Array:
-    """A pair table with the given margins; what is missing is spread evenly."""
-    for axis, margin in enumerate(margins):
-        table = table + np.expand_dims((margin - table.sum(1 - axis)) / table.shape[1 - axis], 1 - axis)
+def with_margins(table: Array, margins: Sequence[Array], allowed: Mask | None = None) -> Array:
+    """A pair table with the given margins; what is missing is spread evenly.
+
+    Where only some cells are `allowed`, it is spread over these, and the margins are met nearly.
+    """
+    cells = np.ones(table.shape) if allowed is None else allowed.astype(np.float64)
+    for _ in range(1 if allowed is None else SPREADS):
+        for axis, margin in enumerate(margins):
+            line = np.maximum(cells.sum(1 - axis), 1)
+            table = table + np.expand_dims((margin - table.sum(1 - axis)) / line, 1 - axis) * cells
     return table
 
 
-def raked(table: Array, rows: float, margins: Sequence[Array], sweeps: int = 10) -> Array:
-    """A table without negative cells that has nearly these one-way margins, near the given one."""
-    table = norm_sub(table.ravel(), rows).reshape(table.shape)
+def raked(table: Array, rows: float, margins: Sequence[Array], allowed: Mask | None = None, sweeps: int = 10) -> Array:
+    """A table without negative cells that has nearly these one-way margins, near the given one.
+
+    Cells that are not `allowed` are empty.
+    """
+    table = norm_sub(table.ravel(), rows, None if allowed is None else allowed.ravel()).reshape(table.shape)
     for _ in range(sweeps):
         for axis, margin in enumerate(margins):
             others = tuple(other for other in range(table.ndim) if other != axis)

@@ -8,11 +8,12 @@ from math import log
 
 import numpy as np
 
+from sfumato.data.constraints import Constraint
 from sfumato.data.domain import Clique, Domain
 from sfumato.loops import counted
-from sfumato.models.graphical import walk
-from sfumato.models.junction_tree import junction_tree
+from sfumato.models.graphical import allowed_start, walk
 from sfumato.models.tree_model import Array, Messages, Part, TreeModel
+from sfumato.models.zeros import tree_with_zeros
 
 SLACK = 0.003
 """How much the entropy of the distribution counts against the noise of a table."""
@@ -55,16 +56,24 @@ class _Target:
         return float(np.abs(new - found).sum()) / rows
 
 
-def soft_fit(domain: Domain, rows: float, columns: Sequence[Array], tables: Sequence[Soft]) -> TreeModel:
+def soft_fit(
+    domain: Domain,
+    rows: float,
+    columns: Sequence[Array],
+    tables: Sequence[Soft],
+    zeros: Sequence[Constraint] = (),
+    limit: int = 0,
+) -> TreeModel:
     """Proportional fitting around the junction tree of the tables, which must be small enough.
 
     Tables need not agree: each is met as far as its variance, and what all others say, allow. Single columns are met in
-    every sweep, before the tables, and at the end up to what tables that contradict them take away again.
+    every sweep, before the tables, and at the end up to what tables that contradict them take away again. Cells that
+    `zeros` do not allow have nothing, as far as the tree has room for them within `limit` cells.
     """
     singles = [((name,), counts, None) for name, counts in zip(domain, columns, strict=True)]
     softs = [(one.clique, one.counts, one.variance) for one in tables]
-    tree = junction_tree(domain, [clique for clique, _, _ in (*singles, *softs)])
-    work = Messages(tree, TreeModel.uniform(tree).tables)
+    tree, kept = tree_with_zeros(domain, [clique for clique, _, _ in (*singles, *softs)], zeros, limit)
+    work = Messages(tree, allowed_start(tree, kept).tables)
     targets: list[list[_Target]] = [[] for _ in tree.cliques]
     for clique, counts, variance in (*singles, *softs):
         holding = [place for place, held in enumerate(tree.cliques) if set(clique) <= set(held)]

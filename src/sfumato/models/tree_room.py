@@ -12,10 +12,13 @@ MISSES = 0.5
 
 
 class TreeRoom:
-    """The pairs in a tree, and whether one more keeps it within its limit; all from public facts."""
+    """The pairs in a tree, and whether one more keeps it within its limit; all from public facts.
 
-    def __init__(self, domain: Domain, limit: int):
-        self._domain, self._limit = domain, limit
+    `always` are cliques that are in it whatever pairs are.
+    """
+
+    def __init__(self, domain: Domain, limit: int, always: Sequence[Clique] = ()):
+        self._domain, self._limit, self._always = domain, limit, tuple(always)
         self._inside: tuple[Clique, ...] = ()
         self._held: list[Clique] = []
         self._misses = 0.0
@@ -31,7 +34,7 @@ class TreeRoom:
             return True
         if self._misses <= 0:
             return False
-        if junction_tree(self._domain, [*self._held, pair]).cells <= self._limit:
+        if junction_tree(self._domain, [*self._always, *self._held, pair]).cells <= self._limit:
             self._held.append(pair)
             return True
         self._misses -= 1

@@ -9,6 +9,7 @@ from math import sqrt
 import numpy as np
 
 from sfumato.data.coding import Coding
+from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
@@ -38,10 +39,16 @@ class LayeredFit:
         pooled = [replace(one, coding=None) for one in measurements]
         return _reconciled(Estimates.of(Coding(domain), pooled), selection)
 
-    def from_measured(self, recoding: Recoding, measurements: Sequence[Measurement], selection: Selection) -> Marginals:
+    def from_measured(
+        self,
+        recoding: Recoding,
+        measurements: Sequence[Measurement],
+        selection: Selection,
+        constraints: Constraints | None = None,
+    ) -> Marginals:
         """The same, over merged codes, of tables in the codes they were measured in: a bin has its own noise."""
         coding = Coding(recoding.fine).then(recoding.step)
-        return _reconciled(Estimates.of(coding, measurements), selection)
+        return _reconciled(Estimates.of(coding, measurements, constraints), selection)
 
 
 def _reconciled(whole: Estimates, selection: Selection) -> Marginals:
@@ -60,7 +67,7 @@ def _within(estimates: Estimates, names: Clique) -> Estimates:
     domain = estimates.domain.project(estimates.domain.canonical(names))
     columns = tuple(estimates.columns[estimates.domain.index(name)] for name in domain)
     tables = {clique: table for clique, table in estimates.tables.items() if set(clique) <= set(names)}
-    return Estimates(domain, estimates.rows, columns, tables)
+    return Estimates(domain, estimates.rows, columns, tables, estimates.zeros.within(domain.names))
 
 
 def _targets(estimates: Estimates, selection: Selection) -> list[Target]:

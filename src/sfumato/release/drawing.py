@@ -27,6 +27,7 @@ from sfumato.schema.schema import Schema
 from sfumato.synthesize.conditional import conditioned
 from sfumato.synthesize.joining import Draw, prepared
 from sfumato.synthesize.repair import repaired, split_again
+from sfumato.synthesize.splitting import split
 
 PIECE = 1 << 19
 """At most this many rows are synthesised together. Methods that fit rows to tables do worse in small pieces."""
@@ -127,7 +128,9 @@ class Drawing:
         if not self.schema.rules:
             return Attributes(self.schema).decode(self.model.recoding.decode(records, rng))
         ruled = Ruled(self.schema)
-        fine = split_again(records, lambda some: self.model.recoding.decode(some, rng), ruled.checks)
+        recoding = self.model.recoding
+        fine = split(records, recoding, ruled.constraints, rng)
+        fine = split_again(records, fine, lambda some: recoding.decode(some, rng), ruled.checks)
         obeying = repaired(fine, ruled.checks, ruled.constraints, ruled.example, rng)
         self.tally.rows += len(records)
         self.tally.repairs += obeying.repairs

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import kernels
-from sfumato.data.constraints import Constraint, Constraints
-from sfumato.data.domain import Clique, Domain, components
+from sfumato.data.constraints import Constraints
+from sfumato.data.domain import Clique, components
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Codes, Records, code_type
 from sfumato.data.selection import Selection
@@ -19,8 +19,8 @@ from sfumato.loops import counted
 from sfumato.models.rounding import draw_given, round_counts
 from sfumato.synthesize.allowed_lines import Ruling, allowed_lines
 from sfumato.synthesize.appending import Append, peel
-from sfumato.synthesize.repair import broken, repaired
-from sfumato.synthesize.start import Table, Target, independent_columns
+from sfumato.synthesize.repair import obeying
+from sfumato.synthesize.start import Barrier, Table, Target, independent_columns
 
 Array = NDArray[np.float64]
 
@@ -69,7 +69,8 @@ class GradualUpdate:
             cliques = [clique for clique in fitted if clique[0] in component]
             table = independent_columns(marginals, rows, rng, component)
             if rows:
-                _obey(table, marginals.domain.project(component), constraints.within(component).items, rng)
+                start = Records(marginals.domain.project(component), list(table))
+                table[:] = np.array(obeying(start, constraints.within(component), rng).columns)
             if cliques and rows:
                 self._fit(table, component, cliques, marginals, rng)
             order = rng.permutation(rows)  # components are joined at random
@@ -95,25 +96,6 @@ class GradualUpdate:
             for number in np.argsort(-errors, kind="stable"):
                 errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng, barriers)
         swap(part, targets, self.swaps * part.shape[1], rng, barriers)
-
-
-@dataclass(frozen=True, eq=False)
-class Barrier:
-    """Cells that rows may not enter: their columns in the fitted part, their sizes, and which they are."""
-
-    columns: list[int]
-    sizes: list[int]
-    forbidden: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, constraint: Constraint, names: Sequence[str]) -> Barrier:
-        """The barrier of a constraint."""
-        columns = [names.index(name) for name in constraint.clique]
-        return cls(columns, list(constraint.allowed.shape), ~constraint.allowed.ravel())
-
-    def crossed(self, table: Table) -> NDArray[np.bool_]:
-        """Which rows lie in forbidden cells."""
-        return self.forbidden[kernels.locate(table, self.columns, self.sizes)[0]]
 
 
 def update(
@@ -171,16 +153,6 @@ def swap(
         proposals,
         rng,
     )
-
-
-def _obey(table: Table, domain: Domain, zeros: Sequence[Constraint], rng: np.random.Generator) -> None:
-    """Start with rows that break no constraint, where some do not already."""
-    records = Records(domain, list(table))
-    bad = broken(records, zeros)
-    if bad.any() and not bad.all():
-        table[:] = np.array(
-            repaired(records, zeros, Constraints(domain, tuple(zeros)), lambda: None, rng).records.columns
-        )
 
 
 def moves(

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.data.constraints import Constraint
 from sfumato.data.domain import Domain
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
@@ -16,6 +15,7 @@ from sfumato.models import junction_tree
 from sfumato.models.drawing import draw
 from sfumato.models.graphical import fit
 from sfumato.models.tree_model import Evidence, TreeModel
+from sfumato.models.zeros import tree_with_zeros
 from sfumato.synthesize.joining import Draw
 from sfumato.synthesize.start import maximal
 
@@ -52,14 +52,8 @@ class Graphical:
         """The fitted model; refuses a column that no table contains, and a model with too many cells."""
         for name in marginals.domain.names:
             marginals.project((name,))
-        tree = junction_tree.check(marginals.domain, marginals.cliques, self.limit)
+        junction_tree.check(marginals.domain, marginals.cliques, self.limit)
         zeros = () if marginals.constraints is None else marginals.constraints.items
-        kept: list[Constraint] = []
-        for one in sorted(zeros, key=lambda one: one.allowed.size):
-            larger = junction_tree.junction_tree(
-                marginals.domain, [*marginals.cliques, *(each.clique for each in kept), one.clique]
-            )
-            if larger.cells <= self.limit:  # a rule that would make the model too large is left to the last redraw
-                kept.append(one)
-                tree = larger
+        # A rule that would make the model too large is left to the last redraw.
+        tree, kept = tree_with_zeros(marginals.domain, marginals.cliques, zeros, self.limit)
         return fit(tree, [marginals.project(clique) for clique in maximal(marginals.cliques)], kept)

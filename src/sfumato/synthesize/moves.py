@@ -6,14 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sfumato.data.constraints import Constraints
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records, code_type
 from sfumato.data.selection import Selection
 from sfumato.models.graphical import fit
-from sfumato.models.junction_tree import junction_tree
-from sfumato.models.layers import Layered, coarse_domain, coarsened, layers_of
+from sfumato.models.layers import MOST_CELLS, Layered, coarse_domain, coarse_zeros, coarsened, layers_of
 from sfumato.models.moving import Target, improve
+from sfumato.models.zeros import tree_with_zeros
+from sfumato.synthesize.repair import obeying
 
 TOLERANCE, SWEEPS = 2e-4, 10
 """The tree is where rows start from: it need not meet its tables better than moves will."""
@@ -25,6 +27,8 @@ ENOUGH, FEWEST = 1_500_000_000, 8
 @dataclass(frozen=True)
 class Moves:
     """Rows of the tree that a selection names, moved towards all tables; without a tree, of independent columns.
+
+    No row is moved into a cell that constraints forbid.
 
     Args:
         proposals: moves that are tried for each row; twice as many while copies of whole rows help, and fewer where
@@ -49,15 +53,22 @@ class Moves:
                 *((clique, np.asarray(marginals.project(clique).counts, np.float64)) for clique in layers.inside),
             )
         ]
-        tree = fit(junction_tree(coarse, [table.clique for table in tables]), tables, (), TOLERANCE, SWEEPS)
-        found = Layered(domain, columns, lookups, tree).draw(rows, rng)
+        constraints = marginals.constraints or Constraints(domain)
+        cliques, zeros = [table.clique for table in tables], coarse_zeros(constraints, layers)
+        tree, kept = tree_with_zeros(coarse, cliques, zeros, MOST_CELLS)
+        model = fit(tree, tables, kept, TOLERANCE, SWEEPS)
+        found = Layered(domain, columns, lookups, model).draw(rows, rng)
+        if constraints.items:
+            start = obeying(Records(domain, list(found.T)), constraints, rng)
+            found = np.ascontiguousarray(np.stack(start.columns, axis=1), dtype=np.uint16)
         scales = marginals.scales or (0.0,) * len(marginals.tables)
         targets = [
             Target(table.clique, np.maximum(np.asarray(table.counts, dtype=np.float64), 0), scale**2)
             for table, scale in zip(marginals.tables, scales, strict=True)
             if len(table.clique) > 1
         ]
-        improve(domain, found, targets, columns, self._proposals(rows * (len(targets) + len(domain))), rng)
+        proposals = self._proposals(rows * (len(targets) + len(domain)))
+        improve(domain, found, targets, columns, proposals, rng, constraints.items)
         return Records(domain, [found[:, place].astype(code_type(size)) for place, size in enumerate(domain.shape)])
 
     def _proposals(self, once: int) -> int:

@@ -59,13 +59,20 @@ class Repaired:
     repairs: int
 
 
-def split_again(fitted: Records, split: Callable[[Records], Records], checks: Sequence[Check]) -> Records:
+def split_again(
+    fitted: Records, fine: Records, split: Callable[[Records], Records], checks: Sequence[Check]
+) -> Records:
     """Rows in fine codes, of rows in merged codes: those that break a check are split again, by themselves.
 
     Where a merged code has parts that the other columns allow and parts that they do not, this is a draw from the
     former: a rejection. Rows that never get there are left to `repaired`.
+
+    Args:
+        fitted: rows in merged codes.
+        fine: the same rows, split once.
+        split: splits rows.
+        checks: what every row must obey.
     """
-    fine = split(fitted)
     bad = np.flatnonzero(broken(fine, checks)) if fitted.domain != fine.domain else np.zeros(0, np.int64)
     columns = {name: fine[name].copy() for name in fine.domain}
     for _ in range(SPLITS):
@@ -125,6 +132,14 @@ def repaired(
         for name, codes in columns.items():
             codes[still] = rows[name]
     return Repaired(Records(records.domain, columns.values()), len(bad))
+
+
+def obeying(records: Records, constraints: Constraints, rng: np.random.Generator) -> Records:
+    """Rows to begin with that lie in no forbidden cell, where some do not already."""
+    bad = broken(records, constraints.items)
+    if not bad.any() or bad.all():
+        return records
+    return repaired(records, constraints.items, constraints, lambda: None, rng).records
 
 
 def _exchange(

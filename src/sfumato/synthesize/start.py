@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato import kernels
+from sfumato.data.constraints import Constraint
 from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
@@ -53,3 +55,22 @@ class Target:
         total = wanted.sum()
         wanted = wanted * (rows / total) if total > 0 else np.full(len(wanted), rows / len(wanted))
         return cls([names.index(name) for name in marginal.clique], list(marginal.domain.shape), wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class Barrier:
+    """Cells that rows may not enter: their columns in the fitted part, their sizes, and which they are."""
+
+    columns: list[int]
+    sizes: list[int]
+    forbidden: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, constraint: Constraint, names: Sequence[str]) -> Barrier:
+        """The barrier of a constraint."""
+        columns = [names.index(name) for name in constraint.clique]
+        return cls(columns, list(constraint.allowed.shape), ~constraint.allowed.ravel())
+
+    def crossed(self, table: Table) -> NDArray[np.bool_]:
+        """Which rows lie in forbidden cells."""
+        return self.forbidden[kernels.locate(table, self.columns, self.sizes)[0]]

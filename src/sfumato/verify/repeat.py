@@ -15,6 +15,7 @@ from sfumato import tables
 from sfumato.errors import SfumatoError
 from sfumato.evaluate.rules import violations
 from sfumato.intake.marks import MISSING, marked_codes
+from sfumato.intake.ruled import Ruled
 from sfumato.pipeline import reconciled
 from sfumato.release import Release, storage
 from sfumato.release.versions import arithmetic, versions
@@ -41,7 +42,8 @@ def check_model(release: Release, folder: Path, unlike: str) -> Finding:
     """The noisy tables, made to agree once more, are the tables of the model."""
     model = release.model
     try:
-        again = reconciled(release.recipe, model.recoding, model.measurements, model.selection)
+        rules = Ruled(release.schema).constraints
+        again = reconciled(release.recipe, model.recoding, model.measurements, model.selection, rules)
     except SfumatoError as problem:
         return found("model", [f"the tables cannot be made to agree again: {problem}"], "")
     problems = differences(
