@@ -9,12 +9,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Chain, Selection
 from sfumato.errors import MethodError
+from sfumato.synthesize.exchanging import exchanged
 from sfumato.synthesize.matching import Graph, fit_edges, maximum_links, priority_links, rank
 from sfumato.synthesize.normalizing import normalize, path
 
@@ -51,11 +53,12 @@ class Linking:
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """`rows` rows that have the normalized base and cross views, and come near the upper cross views."""
         chain = _checked(selection.structure, marginals.domain)
+        constraints = marginals.constraints or Constraints(marginals.domain)
         views = normalize(marginals, chain, rows, rng, self.confidence)
         linked: Columns = {}
         for view, guide in zip(views, _guides(chain), strict=True):
             upper = None if guide is None else marginals.project(guide)
-            linked = {**linked, **extend(linked, view, rows, rng, upper, self.matching)}
+            linked = {**linked, **extend(linked, view, rows, rng, upper, self.matching, constraints)}
         return Records(marginals.domain, [linked[name] for name in marginals.domain.names])
 
 
@@ -66,6 +69,7 @@ def extend(
     rng: np.random.Generator,
     upper: Marginal | None = None,
     matching: str = "priority",
+    constraints: Constraints | None = None,
 ) -> Columns:
     """The columns that a view adds to the rows linked so far (view combination).
 
@@ -76,6 +80,7 @@ def extend(
         rng: randomness of the pairing.
         upper: a table over columns of both sides that the pairing should follow.
         matching: how it is followed, as in `Linking`.
+        constraints: pairs that these forbid exchange partners, where rows that share their value can help.
     """
     shared = view.domain.project(name for name in view.clique if name in linked)
     added = view.domain.project(name for name in view.clique if name not in linked)
@@ -92,7 +97,11 @@ def extend(
         table = np.maximum(upper.project((*known.names, *unknown.names)).counts, 0)
         _follow(table.reshape(known.cells(), unknown.cells()).astype(np.float64), left, right, partner, matching, rng)
     _pair_rest(value, offered, partner, rng)
-    return {name: codes[partner] for name, codes in new.items()}
+    paired = {name: codes[partner] for name, codes in new.items()}
+    if constraints is None or not constraints.items:
+        return paired
+    better = exchanged(linked, paired, value, constraints, rng)
+    return {name: codes[better] for name, codes in paired.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato import kernels
+from sfumato.data.constraints import Constraints
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Selection
@@ -20,7 +21,8 @@ from sfumato.errors import MethodError
 from sfumato.loops import counted
 from sfumato.models.rounding import round_counts
 from sfumato.synthesize.matching import rank
-from sfumato.synthesize.start import Table, Target, independent_columns, maximal
+from sfumato.synthesize.repair import obeying
+from sfumato.synthesize.start import Barrier, Table, Target, independent_columns, maximal
 
 Ints = NDArray[np.int64]
 
@@ -53,25 +55,38 @@ class MinCostFlow:
         """`rows` rows whose marginals come close to `marginals`, which must agree with each other."""
         domain = marginals.domain
         table = independent_columns(marginals, rows, rng)
+        constraints = marginals.constraints or Constraints(domain)
+        if rows and constraints.items:
+            table[:] = np.array(obeying(Records(domain, list(table)), constraints, rng).columns)
+        barriers = [Barrier.of(one, domain.names) for one in constraints.items]
         # One-way tables are fitted by the start. Small tables come first: large ones say more and get the last word.
         cliques = [clique for clique in maximal(marginals.cliques) if len(clique) > 1]
         targets = [Target.of(marginals.project(clique), domain.names, rows) for clique in cliques]
         for _ in counted(range(self.sweeps), "sweeps"):
-            moved = sum(transport(table, target, self.cost, rng) for target in targets)
+            moved = sum(transport(table, target, self.cost, rng, barriers) for target in targets)
             if moved <= self.still * rows * len(targets):
                 break
         return Records(domain, list(table[:, rng.permutation(rows)]))
 
 
-def transport(table: Table, target: Target, cost: Literal["columns", "cells"], rng: np.random.Generator) -> int:
+def transport(
+    table: Table,
+    target: Target,
+    cost: Literal["columns", "cells"],
+    rng: np.random.Generator,
+    barriers: Sequence[Barrier] = (),
+) -> int:
     """Make `table` fit one target, in place, by moving as few rows as possible; return how many were moved.
 
     Args:
         table: the rows, column-major.
-        target: the table to fit; afterwards every cell is next to what it wants.
+        target: the table to fit; afterwards every cell is next to what it wants, but for barriers.
         cost: whether rows rather move to cells that share columns with their own.
         rng: randomness of the synthesis.
+        barriers: a row that would enter a forbidden cell stays as it was.
     """
+    touched = [one for one in barriers if set(one.columns) & set(target.columns)]
+    crossed = [one.crossed(table) for one in touched]
     cell, counts = kernels.locate(table, target.columns, target.sizes)
     change = nearest_whole(counts, target.wanted, rng) - counts
     surplus, deficit = (-change).clip(min=0), change.clip(min=0)
@@ -80,9 +95,15 @@ def transport(table: Table, target: Target, cost: Literal["columns", "cells"], r
     members = members[np.argsort(cell[members], kind="stable")]
     leaving = members[rank(cell[members].astype(np.int64)) < surplus[cell[members]]]
     entered = sink[np.argsort(source, kind="stable")]
+    before = table[:, leaving].copy() if touched else table[:, :0]
     for column, codes in zip(target.columns, np.unravel_index(entered, target.sizes), strict=True):
         table[column, leaving] = codes
-    return len(leaving)
+    stay = np.zeros(len(leaving), dtype=np.bool_)
+    for one, already in zip(touched, crossed, strict=True):
+        stay |= (one.crossed(table) & ~already)[leaving]
+    if stay.any():
+        table[:, leaving[stay]] = before[:, stay]
+    return len(leaving) - int(stay.sum())
 
 
 def nearest_whole(counts: Ints, wanted: NDArray[np.float64], rng: np.random.Generator) -> Ints:

@@ -9,6 +9,7 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
@@ -17,6 +18,7 @@ from sfumato.models.rounding import round_counts
 
 Counts = NDArray[np.int64]
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 EMPTY = 1e-9
 """A slice of a table with fewer rows than this has none: what is left is rounding error."""
@@ -39,12 +41,15 @@ def normalize(
     if not views:
         return ()
     first = initial_view(marginals, views, confidence)
-    whole = {first: conform(marginals.project(views[first]), Marginal(Domain({}), np.array(rows)), rng)}
+    zeros = marginals.constraints or Constraints(marginals.domain)
+    start = Marginal(Domain({}), np.array(rows))
+    whole = {first: conform(marginals.project(views[first]), start, rng, zeros.allowed(views[first]))}
     rightward = [(here, here + 1) for here in range(first, len(views) - 1)]
     leftward = [(here, here - 1) for here in range(first, 0, -1)]
     for here, there in rightward + leftward:
         shared = tuple(name for name in views[there] if name in views[here])
-        whole[there] = conform(marginals.project(views[there]), whole[here].project(shared), rng)
+        fixed = whole[here].project(shared)
+        whole[there] = conform(marginals.project(views[there]), fixed, rng, zeros.allowed(views[there]))
     return tuple(whole[place] for place in range(len(views)))
 
 
@@ -69,12 +74,12 @@ def concentration(table: Marginal, scale: float, confidence: float) -> float:
     return float(table.counts[table.counts > rho].sum())
 
 
-def conform(view: Marginal, fixed: Marginal, rng: np.random.Generator) -> Marginal:
+def conform(view: Marginal, fixed: Marginal, rng: np.random.Generator, allowed: Mask | None = None) -> Marginal:
     """The view as whole counts whose marginal over the columns of `fixed` is `fixed`.
 
     Each slice of the view (one value of the fixed columns) is scaled to its fixed count and rounded by largest
     remainders. A slice that is empty but has rows to take gets them from the product of the one-way tables of the
-    view's other columns.
+    view's other columns, in cells that are `allowed`, if any of the slice is.
     """
     other = tuple(name for name in view.clique if name not in fixed.clique)
     ordered = view.project((*fixed.clique, *other))
@@ -85,9 +90,12 @@ def conform(view: Marginal, fixed: Marginal, rng: np.random.Generator) -> Margin
     whole = np.zeros(slices.shape, dtype=np.int64)
     shares = slices[filled] * (totals[filled] / sums[filled])[:, None]
     whole[filled] = largest_remainder(shares, totals[filled], rng)
-    product = _product(view, other)
+    product, lines = _product(view, other), None
+    if allowed is not None:
+        lines = allowed.transpose([view.clique.index(name) for name in ordered.clique]).reshape(slices.shape)
     for empty in np.flatnonzero(~filled & (totals > 0)):
-        whole[empty] = round_counts(product, int(totals[empty]), rng)
+        left = product if lines is None or not (product * lines[empty]).any() else product * lines[empty]
+        whole[empty] = round_counts(left, int(totals[empty]), rng)
     return Marginal(ordered.domain, whole.reshape(ordered.domain.shape)).project(view.clique)
 
 

@@ -17,6 +17,7 @@ from sfumato.data.records import Records
 from sfumato.data.selection import Selection
 from sfumato.errors import MethodError
 from sfumato.models.rounding import round_counts
+from sfumato.synthesize.exchanging import exchanged
 from sfumato.synthesize.matching import rank
 from sfumato.synthesize.start import maximal
 
@@ -80,7 +81,8 @@ def fill(marginals: Marginals, views: Sequence[Clique], rows: int, rng: np.rando
     own pile of cards, largest cells first (see `pile`), and the i-th row with that value gets the i-th card.
 
     Views that do not quite agree can run out of cards for a value; it is then dealt anew from its full counts. A value
-    that the view has not counted at all gets the new columns as the view has them over all values.
+    that the view has not counted at all gets the new columns as the view has them over all values. Where constraints
+    forbid what was dealt, rows with the same value exchange their cards.
     """
     columns: Columns = {}
     for view in views:
@@ -95,7 +97,11 @@ def fill(marginals: Marginals, views: Sequence[Clique], rows: int, rng: np.rando
         order = np.argsort(value, kind="stable")
         place = np.empty(rows, dtype=np.int64)
         place[order] = rank(value[order]) % size[value[order]]
-        columns |= _decode(cards[(np.cumsum(size) - size)[value] + place], marginals.domain.project(added))
+        dealt = _decode(cards[(np.cumsum(size) - size)[value] + place], marginals.domain.project(added))
+        if marginals.constraints is not None:
+            better = exchanged(columns, dealt, value, marginals.constraints, rng)
+            dealt = {name: codes[better] for name, codes in dealt.items()}
+        columns |= dealt
     return columns
 
 
