@@ -3,8 +3,13 @@
 import numpy as np
 import pyarrow as pa
 
+from sfumato.data.records import Records
 from sfumato.errors import SchemaError
+from sfumato.intake.attributes import Attributes
+from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.ruled import Ruled
 from sfumato.schema.schema import Schema
+from sfumato.synthesize.repair import repaired
 
 COLOURS = ["red", "green", "blue", "grey"]
 GRADES = ["low", "middle", "high"]
@@ -91,6 +96,15 @@ def narrowed(schema):
     columns = [column for column in COLUMNS if column["name"] in wanted]
     keys = schema.to_dict()
     return Schema.parse({**keys, "columns": columns})
+
+
+def obeying_table(schema, rows, seed=0):
+    """Rows that obey the rules of a schema, of random codes."""
+    rng = np.random.default_rng(seed)
+    ruled, attributes = Ruled(schema), Attributes(schema)
+    codes = Records(attributes.domain, [rng.integers(0, size, rows) for size in attributes.domain.shape])
+    made = repaired(codes, ruled.checks, ruled.constraints, ruled.example, rng).records
+    return SchemaCodec(schema).decode(attributes.decode(made), rng)
 
 
 def careless_table(rows, seed=0):

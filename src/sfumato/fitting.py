@@ -109,8 +109,9 @@ def note_schema(ledger: Ledger, schema: Schema) -> None:
     """The first notes of a ledger: what the run took from the schema, and whether a value could have stopped it."""
     ledger.note("read the schema", "the schema is public")
     if schema.may_refuse:
+        what = "a value that breaks the schema" + (", or a row that breaks a rule," if schema.rules else "")
         ledger.note(
-            "a value that breaks the schema would have stopped the run",
+            f"{what} would have stopped the run",
             "not covered by the guarantee: that there is a release says that no row did; see on_bad_value",
         )
 

@@ -71,9 +71,11 @@ def _show_problems(found: list[Problem], table: pa.Table, lines: bool) -> None:
         if not one.stops:
             err.print(f"note: {one.words}.", soft_wrap=True)
         if lines:
-            out.print(f"{one.column}: {len(one.rows):,} rows")
+            names = (one.column, *one.others)
+            out.print(f"{', '.join(names)}: {len(one.rows):,} rows")
             for row in one.rows[:SHOWN].tolist():
-                out.print(f"line {row + 2}: {one_line(table.column(one.column)[row].as_py(), 60)}")
+                values = ", ".join(one_line(table.column(name)[row].as_py(), 60) for name in names)
+                out.print(f"line {row + 2}: {values}")
 
 
 @explained

@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.data.records import Records
 from sfumato.errors import DataError
-from sfumato.intake.codec import check_names
+from sfumato.intake.codec import SchemaCodec, check_names
 from sfumato.intake.marks import MISSING, UNDECLARED, UNREADABLE, marked_codes
+from sfumato.intake.obedience import Obedience
 from sfumato.intake.refusals import check_type, place_of, problem_of
 from sfumato.schema.columns import Boolean, Categorical
 from sfumato.schema.schema import Schema
@@ -27,17 +29,45 @@ class Problem:
         words: what is wrong and what to do, without a value.
         rows: where they are, counted from 0; empty for what is wrong with the column as a whole.
         stops: whether such a value stops a run.
+        others: the other columns of a rule that these rows break.
     """
 
     column: str
     words: str
     rows: NDArray[np.int64]
     stops: bool = True
+    others: tuple[str, ...] = ()
 
 
 def problems(table: pa.Table, schema: Schema) -> Iterator[Problem]:
     """Everything that is wrong with a table; nothing of it is measured, and no word quotes a value."""
     check_names(table.column_names, schema)
+    stopped = False
+    for one in _value_problems(table, schema):
+        stopped |= one.stops
+        yield one
+    if schema.rules and not stopped:  # a row whose values have no place has no codes either
+        yield from _rule_problems(SchemaCodec(schema).encode(table), schema)
+
+
+def _rule_problems(columns: Records, schema: Schema) -> Iterator[Problem]:
+    """The rows that break each rule, in their codes."""
+    obedience = Obedience(schema)
+    refused = obedience.placed(columns).broken
+    for number, broken in obedience.broken_rules({name: columns[name] for name in columns.domain}):
+        rule = schema.rules[number - 1]
+        for stops, rows in ((True, broken & refused), (False, broken & ~refused)):
+            if rows.any():
+                words = f"rule number {number}, {str(rule)!r}: a row breaks it"
+                words += (
+                    "; give such rows a place with 'on_bad_value' of a column that it speaks of"
+                    if stops
+                    else "; it counts with other values, as 'on_bad_value' says"
+                )
+                yield Problem(rule.names[0], words, np.flatnonzero(rows), stops, rule.names[1:])
+
+
+def _value_problems(table: pa.Table, schema: Schema) -> Iterator[Problem]:
     for column in schema.columns:
         values = plain(table.column(column.name))
         try:

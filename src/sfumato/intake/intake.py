@@ -13,6 +13,7 @@ from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.intake.attributes import Attributes
 from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.obedience import Obedience
 from sfumato.intake.persons import identified
 from sfumato.schema.columns import places_of
 from sfumato.schema.schema import Schema
@@ -48,18 +49,24 @@ class Intake:
     def _attributes(self) -> Attributes:
         return Attributes(self.schema)
 
+    @cached_property
+    def _obedience(self) -> Obedience:
+        return Obedience(self.schema)
+
     @property
     def domain(self) -> Domain:
         """The attributes, with a number of codes each."""
         return self._attributes.domain
 
     def encode(self, table: pa.Table) -> Rows:
-        """The codes of some rows; a row that the schema refuses is a DataError that names its column."""
+        """The codes of some rows; a row that the schema refuses is a DataError that names its column or its rule."""
         unit = self.schema.unit
         persons = None
         if unit.column is not None:
             table, persons = identified(table, unit.column, drop=self.schema.on_bad_value != "refuse")
         columns = self._codec.encode(table)
+        if self.schema.rules:
+            columns = self._obedience.require(columns)
         return Rows(self._attributes.encode(columns), persons, self._order(columns))
 
     def _order(self, columns: Records) -> NDArray[np.int64] | None:

@@ -22,6 +22,7 @@ from sfumato.schema.schema import Schema
 
 Mask = NDArray[np.bool_]
 Codes = Mapping[str, NDArray[np.integer]]
+Demand = Cells | Tied | Wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class Check:
     """One demand of the rules, asked of rows in codes of attributes."""
 
     clique: Clique
-    demand: Cells | Tied | Wide
+    demand: Demand
     attributes: Attributes
 
     def broken(self, codes: Codes) -> Mask:
@@ -38,12 +39,17 @@ class Check:
         for name in self.demand.names:
             source = self.attributes.sources[name]
             columns[name] = source.codes[tuple(codes[one] for one in source.attributes)]
-        if isinstance(self.demand, Cells):
-            return ~self.demand.allowed[tuple(columns[name] for name in self.demand.names)]
-        named = {name: self.attributes.schema[name] for name in columns}
-        if isinstance(self.demand, Wide):
-            return self.demand.broken(columns, named)
-        return ~possible(self.demand.group, columns, named)
+        return breaks(self.demand, columns, self.attributes.schema)
+
+
+def breaks(demand: Demand, columns: Codes, schema: Schema) -> Mask:
+    """Which rows, in codes of columns, break a demand."""
+    if isinstance(demand, Cells):
+        return np.asarray(~demand.allowed[tuple(columns[name] for name in demand.names)])
+    named = {name: schema[name] for name in demand.names}
+    if isinstance(demand, Wide):
+        return demand.broken(columns, named)
+    return ~possible(demand.group, columns, named)
 
 
 @dataclass(frozen=True)
@@ -58,15 +64,21 @@ class Ruled:
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
+        """All demands, on attributes."""
+        attributes = self._attributes
+        return tuple(Check(attributes.needed(one.names), one, attributes) for one in self.demands)
+
+    @cached_property
+    def demands(self) -> tuple[Demand, ...]:
         """All demands; a row that breaks none obeys every rule, in its codes."""
-        rules, attributes = self.schema.compiled, self._attributes
-        demands: list[Cells | Tied | Wide] = [*merged(rules.cells), *rules.wide]
+        rules = self.schema.compiled
+        demands: list[Demand] = [*merged(rules.cells), *rules.wide]
         tabled = {id(one.rule) for one in rules.cells}
         for tied in rules.tied:
             # One relation alone is fully told by its cells; several together may leave less than each by itself.
             if len(tied.group.relations) > 1 or any(id(rule) not in tabled for rule in tied.rules):
                 demands.append(tied)
-        return tuple(Check(attributes.needed(one.names), one, attributes) for one in demands)
+        return tuple(demands)
 
     @cached_property
     def constraints(self) -> Constraints:
