@@ -9,7 +9,7 @@ from sfumato.intake.attributes import Attributes
 from sfumato.intake.codec import SchemaCodec
 from sfumato.intake.ruled import Ruled
 from sfumato.schema.schema import Schema
-from sfumato.synthesize.repair import repaired
+from sfumato.synthesize.repair import repaired_by
 
 COLOURS = ["red", "green", "blue", "grey"]
 GRADES = ["low", "middle", "high"]
@@ -103,7 +103,7 @@ def obeying_table(schema, rows, seed=0):
     rng = np.random.default_rng(seed)
     ruled, attributes = Ruled(schema), Attributes(schema)
     codes = Records(attributes.domain, [rng.integers(0, size, rows) for size in attributes.domain.shape])
-    made = repaired(codes, ruled.checks, ruled.constraints, ruled.example, rng).records
+    made = repaired_by(ruled, codes, rng).records
     return SchemaCodec(schema).decode(attributes.decode(made), rng)
 
 

@@ -9,8 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.records import Records
+from sfumato.intake.attributes import Attributes
 from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.ruled import Ruled
 from sfumato.schema.schema import Schema
+from sfumato.synthesize.repair import repaired_by
 
 ROWS = 40
 """Rows of a made-up table: few, so one person weighs as much as possible."""
@@ -30,14 +33,23 @@ def made_up(schema: Schema, rows: int, seed: int, first_person: int = 0) -> pa.T
     rng = np.random.default_rng(seed)
     codec = SchemaCodec(schema)
     codes = Records(codec.domain, (rng.integers(0, size, rows) for size in codec.domain.shape))
-    return _with_persons(codec.decode(codes, rng), schema, np.arange(rows) + first_person)
+    return _with_persons(codec.decode(_obeying(codes, schema, rng), rng), schema, np.arange(rows) + first_person)
 
 
 def equal_rows(schema: Schema, last: bool, rows: int, person: int) -> pa.Table:
     """Rows in one and the same cell, that of the first or of the last codes, all of one person."""
-    codec = SchemaCodec(schema)
-    codes = Records(codec.domain, (np.full(rows, size - 1 if last else 0) for size in codec.domain.shape))
-    return _with_persons(codec.decode(codes, np.random.default_rng(1)), schema, np.full(rows, person))
+    codec, rng = SchemaCodec(schema), np.random.default_rng(1)
+    codes = Records(codec.domain, (np.full(1, size - 1 if last else 0) for size in codec.domain.shape))
+    codes = _obeying(codes, schema, rng).take(np.zeros(rows, dtype=np.int64))
+    return _with_persons(codec.decode(codes, rng), schema, np.full(rows, person))
+
+
+def _obeying(codes: Records, schema: Schema, rng: np.random.Generator) -> Records:
+    """Rows that rules let in: others would be refused, and say nothing of a run."""
+    if not schema.rules:
+        return codes
+    attributes = Attributes(schema)
+    return attributes.decode(repaired_by(Ruled(schema), attributes.encode(codes), rng).records)
 
 
 def pairs(schema: Schema, few: bool = False) -> Iterator[Pair]:

@@ -13,7 +13,7 @@ from sfumato.intake.attributes import Attributes
 from sfumato.intake.codec import SchemaCodec
 from sfumato.intake.ruled import Ruled
 from sfumato.schema.schema import Schema
-from sfumato.synthesize.repair import repaired
+from sfumato.synthesize.repair import repaired_by
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,8 @@ class Population:
             place = np.asarray(ndtr(shared + group + own), dtype=np.float64)
             columns.append(_codes(attribute.size, self.skew, place, rng))
         made = Records(attributes.domain, columns)
-        if schema.rules:  # real rows obey them, or nearly all do
-            ruled = Ruled(schema)
-            made = repaired(made, ruled.checks, ruled.constraints, ruled.example, rng).records
+        if schema.rules:  # real rows obey them: others would be refused, or counted as if they did
+            made = repaired_by(Ruled(schema), made, rng).records
         table = SchemaCodec(schema).decode(attributes.decode(made), rng)
         if schema.unit.column is not None:  # as many rows of each person as are kept; one, where persons are counted
             each = 1 if schema.unit.count == "persons" else schema.unit.rows

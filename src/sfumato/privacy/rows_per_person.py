@@ -50,27 +50,40 @@ class RowsPerPerson:
 
     @property
     def share_cut(self) -> float:
-        """The share of all rows that are not counted, as far as the noisy table tells.
+        """The share of all rows that are not counted, as far as the noisy table tells, between 0 and 1.
 
+        Every cell counts, also one whose count is no more than noise: to leave these out would understate small shares.
         A person in a wide cell counts with its middle, one in the last cell with its first number of rows: where many
         persons have more, the true share is higher.
         """
-        rows = cut = 0.0
-        for (first, last), count in zip(self.spans_of(self.most), self.counts, strict=True):
-            # Cells in which there may be nobody would only add noise, times their many rows.
-            persons = count if count > 2 * sqrt(self.variance) else 0
-            middle = (first + (last or first)) / 2
-            rows += persons * middle
-            cut += persons * max(0.0, middle - self.most)
-        return cut / rows if rows else 0.0
+        rows, cut = self._sums()
+        return min(max(cut / rows, 0.0), 1.0) if rows > 0 else 0.0
+
+    @property
+    def share_error(self) -> float:
+        """The standard error that noise makes in the share, at most 1."""
+        rows, _ = self._sums()
+        if rows <= 0:
+            return 1.0
+        steps = [(cut - self.share_cut * middle) / rows for middle, cut in self._middles()]
+        return min(1.0, sqrt(self.variance * sum(step**2 for step in steps)))
+
+    def _middles(self) -> list[tuple[float, float]]:
+        """For each cell the rows that a person in it has, and those of them that are cut."""
+        middles = [(first + (last or first)) / 2 for first, last in self.spans_of(self.most)]
+        return [(middle, max(0.0, middle - self.most)) for middle in middles]
+
+    def _sums(self) -> tuple[float, float]:
+        """All rows, and those that are cut."""
+        told = list(zip(self._middles(), self.counts, strict=True))
+        return sum(middle * count for (middle, _), count in told), sum(cut * count for (_, cut), count in told)
 
     def sentence(self) -> str:
         """What was cut, in words."""
-        noise = sqrt(self.variance)
         return (
-            f"about {self.share_cut:.1%} of the rows were not counted, those beyond {self.most} of one person "
-            f"(from a table of persons by their number of rows, noise of ±{noise:.3g} persons a cell, "
-            f"{float(PRICE):.0%} of the budget)"
+            f"about {self.share_cut:.1%} (standard error {self.share_error:.1%}) of the rows were not counted, those "
+            f"beyond {self.most} of one person (from a table of persons by their number of rows, noise of "
+            f"±{sqrt(self.variance):.3g} persons a cell, {float(PRICE):.0%} of the budget)"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,6 +94,7 @@ class RowsPerPerson:
             "variance": self.variance,
             "event": self.event,
             "share_of_rows_cut": round(self.share_cut, 4),
+            "standard_error": round(self.share_error, 4),
         }
 
     @classmethod

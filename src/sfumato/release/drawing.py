@@ -26,7 +26,7 @@ from sfumato.release import answers
 from sfumato.schema.schema import Schema
 from sfumato.synthesize.conditional import conditioned
 from sfumato.synthesize.joining import Draw, prepared
-from sfumato.synthesize.repair import repaired, split_again
+from sfumato.synthesize.repair import repaired_by, split_again
 from sfumato.synthesize.splitting import split
 
 PIECE = 1 << 19
@@ -131,7 +131,7 @@ class Drawing:
         recoding = self.model.recoding
         fine = split(records, recoding, ruled.constraints, rng)
         fine = split_again(records, fine, lambda some: recoding.decode(some, rng), ruled.checks)
-        obeying = repaired(fine, ruled.checks, ruled.constraints, ruled.example, rng)
+        obeying = repaired_by(ruled, fine, rng)
         self.tally.rows += len(records)
         self.tally.repairs += obeying.repairs
         return Attributes(self.schema).decode(obeying.records)

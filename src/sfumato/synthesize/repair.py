@@ -134,6 +134,29 @@ def repaired(
     return Repaired(Records(records.domain, columns.values()), len(bad))
 
 
+class Rules(Protocol):
+    """The rules of a schema, on attributes."""
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        """What every row must obey."""
+        ...
+
+    @property
+    def constraints(self) -> Constraints:
+        """What checks say of cells, as far as they do."""
+        ...
+
+    def example(self) -> Records | None:
+        """A row that obeys all, if one is found."""
+        ...
+
+
+def repaired_by(rules: Rules, records: Records, rng: np.random.Generator) -> Repaired:
+    """The same rows, where those that break a rule get new values."""
+    return repaired(records, rules.checks, rules.constraints, rules.example, rng)
+
+
 def obeying(records: Records, constraints: Constraints, rng: np.random.Generator) -> Records:
     """Rows to begin with that lie in no forbidden cell, where some do not already."""
     bad = broken(records, constraints.items)
