@@ -39,6 +39,9 @@ def plan(
     want: Annotated[
         str | None, typer.Option(help="How exact a table should be: '±50 in age × sex'; epsilon follows.")
     ] = None,
+    rows_per_person: Annotated[
+        str | None, typer.Option(help="A public assumption, such as '1:70 2:20 8:10': rows, and persons who have them.")
+    ] = None,
     out_file: Annotated[Path | None, typer.Option("--out", help="A new .html file, with a picture.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -54,6 +57,7 @@ def plan(
         method=method,
         views=views,
         want=want,
+        rows_per_person=rows_per_person,
         curve=out_file is not None,
         progress=err.print if show else lambda step: None,
     )
@@ -120,12 +124,25 @@ def _print(plan: Plan) -> None:
         f"are measured; errors are those of {len(plan.populations)} rehearsals on {plan.rehearsed_rows:,} made-up rows "
         f"({'; '.join(plan.populations)}). Track record: {plan.track_record}. Nothing was spent; no row was read."
     )
+    _print_persons(plan)
     if plan.observed:
         out.print(f"The guarantee will not cover the domain of {', '.join(plan.observed)}: it was read from the data.")
     if plan.lost:
         err.print(f"This budget cannot support the schema. Columns at fault: {', '.join(plan.lost)}.")
         for number, way in enumerate(plan.ways_out, start=1):
             err.print(f"{number}. {way}")
+
+
+def _print_persons(plan: Plan) -> None:
+    if plan.persons:
+        table = Table("counted", title="Persons with several rows, as assumed")
+        for head in ("rows of a person", "rows cut", "noise of a cell", "error of a share"):
+            table.add_column(head, justify="right")
+        for one in plan.persons:
+            table.add_row(one.count, f"{one.rows}", f"{one.cut:.1%}", f"±{one.noise:.2%}", f"{one.error:.2%}")
+        out.print(table)
+    if plan.persons_advice:
+        out.print(f"{plan.persons_advice.rstrip('.')}.")
 
 
 def span(error: Range) -> str:

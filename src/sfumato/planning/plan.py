@@ -25,6 +25,7 @@ from sfumato.planning.forecast import (
     table_forecasts,
     table_noise,
 )
+from sfumato.planning.persons import ASK, PersonsChoice, RowsAssumed, advice, persons_choices
 from sfumato.planning.population import POPULATIONS
 from sfumato.planning.rehearsal import TRACK_RECORD, Rehearsal, rehearse
 from sfumato.planning.support import lost_columns, ways_out
@@ -102,6 +103,9 @@ class Plan:
         ways_out: what can be done about it.
         choices: usual budgets side by side, the planned one among them.
         curve: budgets around the planned one, for a picture; empty unless asked for.
+        persons: ways to count persons with several rows, from a public assumption; empty without one.
+        persons_advice: which of them the assumption speaks for, or what the plan would need to know; empty where the
+            schema names no identifier.
     """
 
     name: str
@@ -127,6 +131,8 @@ class Plan:
     ways_out: tuple[str, ...]
     choices: tuple[Choice, ...] = ()
     curve: tuple[Point, ...] = ()
+    persons: tuple[PersonsChoice, ...] = ()
+    persons_advice: str = ""
 
     @property
     def is_supported(self) -> bool:
@@ -147,6 +153,7 @@ def plan(
     method: str | Recipe = DEFAULT,
     views: str | Path | None = None,
     want: str | None = None,
+    rows_per_person: str | None = None,
     curve: bool = False,
     progress: Progress = lambda step: None,
 ) -> Plan:
@@ -160,6 +167,8 @@ def plan(
         method: the name of a recipe, or a recipe of your own.
         views: a JSON file of views to measure, as for `fit`.
         want: how exact some table should be, such as "±50 in age × sex"; the plan is then for the epsilon it takes.
+        rows_per_person: a public assumption, such as "1:70 2:20 8:10" (numbers of rows, and how many persons have
+            them), from which ways to count them are compared.
         curve: whether to rehearse other budgets too, for a picture.
         progress: called with a few words as each rehearsal starts.
 
@@ -176,6 +185,10 @@ def plan(
     granted = None
     if want is not None:
         job, granted = _granted(job, rows, Wish.parse(want, schema, rows), progress)
+    choices: tuple[PersonsChoice, ...] = ()
+    if rows_per_person is not None:
+        assumed = RowsAssumed.parse(rows_per_person)
+        choices = persons_choices(schema, job.opened, rows, len(Attributes(schema).all), assumed)
     made = []
     for one in rehearse(job, rows):
         made.append(one)
@@ -209,6 +222,8 @@ def plan(
         ways_out=ways_out(job, rows, columns, lost, POPULATIONS) if lost else (),
         choices=tuple(_choices(job, rows)),
         curve=points,
+        persons=choices,
+        persons_advice=advice(choices) if choices else ASK if schema.unit.column is not None else "",
     )
 
 
