@@ -119,6 +119,9 @@ def test_answers_have_nobody_in_forbidden_cells():
         table = release.marginal(*columns)
         empty = np.array(table["count"]) == 0
         assert empty.sum() >= (forbidden or 5)
+        for figure in ("standard_error", "low", "high", "unbiased"):  # known, so without noise
+            known = table[figure].to_numpy()
+            assert np.count_nonzero(known == 0) >= (forbidden or 5)
         assert table["count"].to_numpy().sum() == pytest.approx(release.rows, rel=0.02, abs=2)
 
 

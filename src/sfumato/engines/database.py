@@ -150,11 +150,15 @@ class Database:
 
 
 def _plain_attributes(schema: Schema) -> Attributes:
-    """The attributes, if each is a column by itself and no person has to be looked up in other rows."""
+    """The attributes, if each is a column by itself and no person has to be looked up in other rows.
+
+    Nor may there be rules: a row that breaks one is given its place where rows are coded, which is not here.
+    """
     attributes = Attributes(schema)
-    if schema.unit.column is not None or not all(isinstance(one, Plain) for one in attributes.all):
+    plain = all(isinstance(one, Plain) for one in attributes.all)
+    if schema.unit.column is not None or schema.rules or not plain:
         raise MethodError(
             "inside a database every attribute must be a column by itself, and every row a unit: this schema has "
-            "'unit.column', 'recode', 'together', 'missing_patterns' or 'bitwise'; give engine 'spool'"
+            "'unit.column', 'rules', 'recode', 'together', 'missing_patterns' or 'bitwise'; give engine 'spool'"
         )
     return attributes

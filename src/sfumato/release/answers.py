@@ -46,7 +46,9 @@ def answer(
     ]
     found = cell_intervals(tables, counts.domain, asked.names, cell, asked.cells(), confidence)
     arrays.append(pa.array(np.bincount(cell, counts.counts.ravel(), asked.cells())))
+    empty = _empty(counts.domain, schema, cell, asked.cells())
     for figures in (found.standard_error, found.low, found.high, found.unbiased):
+        figures = np.where(empty, 0.0, figures)  # known, whatever noise says
         arrays.append(pa.array(figures, mask=np.isnan(figures)))
     table = pa.table(arrays, names=[*asked.names, *(_free(name, asked.names) for name in FIGURES)])
     notes = {"confidence": str(confidence), **({"no_interval": found.no_interval} if found.no_interval else {})}
@@ -76,6 +78,14 @@ def obeying(marginal: Marginal, schema: Schema) -> Marginal:
     if allowed is None or not (left := np.where(allowed, marginal.counts, 0.0)).any():
         return marginal
     return Marginal(marginal.domain, left * (marginal.total / left.sum()))
+
+
+def _empty(known: Domain, schema: Schema, cell: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
+    """Which cells of an answer the rules leave empty: those of which no part may hold rows."""
+    allowed = Ruled(schema).constraints.allowed(known.names) if schema.rules else None
+    if allowed is None:
+        return np.zeros(size, dtype=np.bool_)
+    return np.asarray(np.bincount(cell, allowed.ravel(), size) == 0)
 
 
 def likely_codes(model: Model, schema: Schema, given: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.bool_]]:
