@@ -10,11 +10,7 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
-<<<<<<< HEAD
-.PHONY: demo docs test coverage test-browser test-engines test-flower test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
-=======
-.PHONY: demo docs test test-browser test-engines test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
->>>>>>> fff3705 (Add four notebooks that run in the tests)
+.PHONY: demo docs test test-browser test-engines test-flower test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release demo-release-survey.*
