@@ -43,14 +43,19 @@ SCHEMA = {
 }
 START = "from sfumato.cli import main; main()"
 SKEWED = """
-import time, datetime
+import datetime, importlib, pkgutil, sys, time
+import sfumato.parties
+for found in pkgutil.iter_modules(sfumato.parties.__path__, "sfumato.parties."):
+    importlib.import_module(found.name)
 real, ahead = time.time, {seconds}
 time.time = lambda: real() + ahead
 class Shifted(datetime.datetime):
     @classmethod
     def now(cls, tz=None):
         return super().now(tz) + datetime.timedelta(seconds=ahead)
-datetime.datetime = Shifted
+for module in list(sys.modules.values()):
+    if module.__name__.startswith("sfumato.") and getattr(module, "datetime", None) is datetime.datetime:
+        module.datetime = Shifted
 """
 
 
