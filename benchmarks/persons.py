@@ -82,7 +82,8 @@ def main() -> None:
                 for place, weight in enumerate((np.ones(len(number)), 1 / number)):
                     wanted = np.bincount(cells, weight, len(shares)) / weight.sum()
                     errors[place] += np.abs(shares - wanted).sum() / 2
-            figures.append([*(errors / len(cliques_of(real.domain, 2))), release.persons.share_cut])
+            cut = release.persons.share_cut if release.persons else np.nan  # measured where persons are counted
+            figures.append([*(errors / len(cliques_of(real.domain, 2))), cut])
         of_visits, of_patients, cut = np.mean(figures, axis=0)
         kept = np.minimum(number, rows)
         print(
