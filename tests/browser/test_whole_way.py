@@ -73,8 +73,8 @@ def test_a_table_of_a_hundred_columns_with_hostile_names(open_page, tmp_path):
     assert page.title() == "Schema of wide · Sfumato"
     assert page.locator("img").count() == 0
     assert "{{ 7*7 }}" in page.locator("table").inner_text()
-    page.get_by_label("Find").fill("column 9")
-    page.get_by_label("Show").select_option("observed domains")
+    page.get_by_label("Find", exact=True).fill("column 9")
+    page.get_by_label("Show", exact=True).select_option("observed domains")
     page.get_by_role("button", name="Filter").click()
     assert page.locator("tbody").get_by_role("checkbox").count() == 7
     page.get_by_text("Declare one domain for all of them").click()
@@ -83,8 +83,8 @@ def test_a_table_of_a_hundred_columns_with_hostile_names(open_page, tmp_path):
     page.get_by_label("All 7 that are shown").check()
     page.get_by_role("button", name="Declare").click()
     assert page.locator("tbody").get_by_role("checkbox").count() == 0, "declared columns are observed no more"
-    page.get_by_label("Find").fill("")
-    page.get_by_label("Show").select_option("observed domains")
+    page.get_by_label("Find", exact=True).fill("")
+    page.get_by_label("Show", exact=True).select_option("observed domains")
     page.get_by_role("button", name="Filter").click()
     page.get_by_label("Tick all that are shown").check()
     assert page.locator("#ticked").inner_text() == "(93)"
@@ -92,8 +92,8 @@ def test_a_table_of_a_hundred_columns_with_hostile_names(open_page, tmp_path):
     page.get_by_label("Why these values may be public").fill("made up for a test")
     page.get_by_role("button", name="Sign for the observed domains").click()
     assert page.locator("tbody tr").count() == 0
-    page.get_by_label("Find").fill("column 8")
-    page.get_by_label("Show").select_option("all columns")
+    page.get_by_label("Find", exact=True).fill("column 8")
+    page.get_by_label("Show", exact=True).select_option("all columns")
     page.get_by_role("button", name="Filter").click()
     page.get_by_label("All 11 that are shown").check()
     page.get_by_role("button", name="Leave out of the release").click()

@@ -21,6 +21,7 @@ from sfumato.app.work import Draft
 from sfumato.errors import SchemaError
 from sfumato.intake.codec import SchemaCodec
 from sfumato.schema import confirming
+from sfumato.schema.schema import Schema
 
 MANY_CODES = 1000
 """Codes of a column from which on a page advises to have fewer."""
@@ -87,7 +88,8 @@ async def change_many(request: Request) -> Response:
     elif action == "declare":
         draft.write_schema(declared_alike(draft.keys(), chosen, form))
     elif action == "ignore":
-        draft.write_schema(confirming.ignored(draft.schema, chosen).to_dict())
+        left = Schema.parse(_unsigned(draft.keys(), chosen))
+        draft.write_schema(confirming.ignored(left, chosen).to_dict())
     else:
         draft.write_schema(changed(draft.keys(), chosen, action))
     return RedirectResponse(f"/draft/{draft.id}/schema?{urlencode({'find': find, 'only': only})}", 303)
