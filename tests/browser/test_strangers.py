@@ -1,13 +1,20 @@
 """Other sites, other names for this machine, and other people's browsers."""
 
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+
 import httpx
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from steps import begin_survey, choose_budget, open_account
 from test_pages import look_at
 
 from conftest import start_server
 from sfumato.app.accounts import Accounts
 from sfumato.app.work import Work
-from sfumato.parties.authority import write_certificates
 
 INLINE = "() => { const s = document.createElement('script'); s.text = 'document.title = 9'; document.body.append(s) }"
 
@@ -55,13 +62,26 @@ def test_nothing_is_loaded_from_elsewhere_and_no_script_stands_in_a_page(open_pa
     assert page.title() != "9"
 
 
+def write_certificate(folder):
+    """A certificate as browsers take them: those of a consortium have Ed25519 keys, which Chromium does not speak."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "page")])
+    hosts = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    made = made.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    certificate = made.add_extension(hosts, critical=False).sign(key, hashes.SHA256())
+    (folder / "page.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
+    (folder / "page.key").touch(mode=0o600)
+    (folder / "page.key").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+
+
 def test_accounts_sign_in_over_tls_and_approve_with_their_own_names(browser, tmp_path):
-    write_certificates(tmp_path / "tls", ["curator"], "curator", ["127.0.0.1"])
     work = Work.open(tmp_path / "work")
     for name in ("ann", "bob"):
         Accounts(work.folder).add(name, f"{name} has a long password")
-    own = tmp_path / "tls" / "curator"
-    tls = ("--tls-certificate", own / "certificate.pem", "--tls-key", own / "tls-key.pem")
+    write_certificate(tmp_path)
+    tls = ("--tls-certificate", tmp_path / "page.pem", "--tls-key", tmp_path / "page.key")
     server = start_server(work.folder, None, "--listen", "127.0.0.1", *tls)
     assert server.address.startswith("https://127.0.0.1:")
     people = {}
