@@ -22,7 +22,9 @@ PART = re.compile(r"(?P<command>[^,()]+) \((?P<reason>[^()]+)\)(?:, |$)")
 LANGUAGES = ("sh", "console", "python", "r", "json", "yaml", "toml", "text", "mermaid")
 
 REASONS = {
-    "a person answers": lambda line: re.match(r"sfumato (schema edit|app|consortium sign|party serve)\b", line),
+    "a person answers": lambda line: re.match(
+        r"sfumato (schema edit|app|account add|consortium sign|party serve)\b", line
+    ),
     "takes minutes": lambda line: re.match(
         r"(sfumato (plan|audit|bench|demo .*--parties)|make|python benchmarks/)", line
     ),

@@ -72,7 +72,7 @@ def test_every_command_that_asks_nothing_speaks_json():
         for path, one in commands(typer.main.get_command(app))
         if not any("--json" in parameter.opts for parameter in one.params)
     }
-    assert without == {("schema", "edit"), ("app",), ("bench",)}
+    assert without == {("schema", "edit"), ("app",), ("bench",), ("account", "add"), ("party", "approve")}
 
 
 def test_a_loop_says_how_long_it_will_take():

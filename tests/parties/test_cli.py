@@ -132,7 +132,7 @@ def test_nothing_is_sent_before_everybody_has_signed_the_manifest_as_it_is(study
         ({"epsilon": "999"}, "may cost epsilon 1000, and 999 is allowed here"),
         ({"epsilon": "much"}, "epsilon is 'much'"),
         ({"name": "south"}, "belongs to 'north' and not to 'south'"),
-        ({"approve": "maybe"}, "give ask or always"),
+        ({"approve": "maybe"}, "give ask, wait or always"),
         ({"mailbox": None}, "say how messages travel"),
         ({"url": "https://localhost:1"}, "say how messages travel"),
         ({"mailbox": None, "url": "https://localhost:1"}, "say how messages travel"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers_consortium import manifest_of, new_signers
 from helpers_protocol import Study as LocalStudy
+from helpers_protocol import promise_anything
 from helpers_study import Parties, Study, folder, rows_of, study
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -92,7 +93,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-def test_poisoned_totals_end_the_study_before_anything_is_made_of_them(wrong):
+def test_poisoned_totals_end_the_study_before_anything_is_made_of_them(wrong, monkeypatch):
+    promise_anything(monkeypatch)
     mailbox = Wrong(wrong)
     study = mailbox.study = LocalStudy(mailbox=mailbox)
     with pytest.raises(DataError, match="a party has sent wrong numbers"):

@@ -47,13 +47,13 @@ PARTY = {
     "ledger": Command("party_work:ledger"),
 }
 ACCOUNT = {
-    "add": Command("app:add_account"),
-    "remove": Command("app:remove_account"),
-    "list": Command("app:list_accounts"),
+    "add": Command("page:add_account"),
+    "remove": Command("page:remove_account"),
+    "list": Command("page:list_accounts"),
 }
 COMMANDS: dict[str, Command | Group] = {
     "demo": Command("demo:demo", FIRST),
-    "app": Command("app:app", FIRST),
+    "app": Command("page:app", FIRST),
     "plan": Command("plan:plan", FIRST),
     "synthesize": Command("synthesize:synthesize", FIRST),
     "methods": Command("methods:methods", FIRST),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.console import explained, out
+from sfumato.cli.console import JsonOption, explained, out, print_json
 from sfumato.errors import FileError, SfumatoError
 
 FolderOption = Annotated[Path, typer.Option(help="The work folder; made if it does not exist.")]
@@ -69,18 +69,25 @@ def add_account(name: NameArgument, folder: FolderOption = WORK) -> None:
 
 
 @explained
-def remove_account(name: NameArgument, folder: FolderOption = WORK) -> None:
+def remove_account(name: NameArgument, folder: FolderOption = WORK, as_json: JsonOption = False) -> None:
     """Take an account away."""
     from sfumato.app.accounts import Accounts
 
     Accounts(folder).remove(name)
+    if as_json:
+        print_json({"removed": name})
+        return
     out.print(f"{name} cannot sign in any more")
 
 
 @explained
-def list_accounts(folder: FolderOption = WORK) -> None:
+def list_accounts(folder: FolderOption = WORK, as_json: JsonOption = False) -> None:
     """List who has an account."""
     from sfumato.app.accounts import Accounts
 
-    for name in Accounts(folder).names:
+    names = list(Accounts(folder).names)
+    if as_json:
+        print_json({"accounts": names})
+        return
+    for name in names:
         out.print(name)
