@@ -9,11 +9,11 @@ from pathlib import Path
 from time import process_time
 
 import sfumato
+from bench.tasks import data_set_schema
 from sfumato import tables
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.intake.codec import SchemaCodec
 from sfumato.release import Release
-from sfumato.schema.schema import Schema
 from sfumato.synthesize.gradual_update import GradualUpdate
 
 SETTINGS = [(30, 50), (10, 50), (10, 20), (15, 30)]
@@ -34,9 +34,9 @@ def main() -> None:
     )
     print(f"{'data':<16}" + "".join(f"{f'{sweeps} sweeps {swaps} swaps':>24}" for sweeps, swaps in SETTINGS))
     for name in names:
-        schema = Schema.load(options.data / f"{name}.schema.json")
+        schema = data_set_schema(options.data / f"{name}.schema.json")
         real = tables.read(options.data / f"{name}.csv.gz", schema).slice(0, options.rows)
-        release: Release = sfumato.fit(real, schema, epsilon=options.epsilon, delta="1e-9", accept_observed_domain=True)
+        release: Release = sfumato.fit(real, schema, epsilon=options.epsilon, delta="1e-9", method="privsyn")
         codec = SchemaCodec(schema)
         truth = codec.encode(real)
         pairs = cliques_of(truth.domain, 2)
