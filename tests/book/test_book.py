@@ -360,51 +360,64 @@ def test_a_policy_comes_back_from_json():
 
 
 _KILLED = """
-import os, signal, sqlite3, sys
+import os, signal, sys
 from pathlib import Path
 from sfumato.book import Book
 from sfumato.privacy.budget import PureDP
 from sfumato.privacy.neighbours import Neighbours
 
-path, die_at, witness = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
-book = Book(path)
-steps = 0
-def count(statement):
-    global steps
-    steps += 1
-    if steps == die_at:
-        os.kill(os.getpid(), signal.SIGKILL)
-book._chain._connection.set_trace_callback(count)
-with book.paid("patients", "x", PureDP("1"), Neighbours(), "", None) as running:
-    running.progress("read")
-    count("read")
-    running.progress("encode")
-    witness.write_text("rows were asked about")
-    count("encode")
-    running.finish("a" * 64)
-count("done")
-witness.write_text("finished")
+def spend(path, die_at, witness):
+    book, steps = Book(path), 0
+    def count(statement):
+        nonlocal steps
+        steps += 1
+        if steps == die_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+    book._chain._connection.set_trace_callback(count)
+    with book.paid("patients", "x", PureDP("1"), Neighbours(), "", None) as running:
+        running.progress("read")
+        count("read")
+        running.progress("encode")
+        witness.write_text("rows were asked about")
+        count("encode")
+        running.finish("a" * 64)
+    count("done")
+    witness.write_text("finished")
+
+for line in sys.stdin:
+    path, die_at, witness = line.rstrip().split("\t")
+    child = os.fork()
+    if child == 0:
+        spend(Path(path), int(die_at), Path(witness))
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
+"""A program that forks a victim for each line: it has the package loaded once, and no book open."""
 
 
 def test_a_kill_at_any_step_never_loses_a_spend(path, tmp_path):
     opened(path, Policy(PureDP("100"))).close()
-    counted, finished = Fraction(0), 0
-    for step in range(1, 60):
-        witness = tmp_path / f"witness-{step}"
-        done = subprocess.run([sys.executable, "-c", _KILLED, str(path), str(step), str(witness)], check=False)
-        book = Book(path)  # opens: nothing is broken
-        now = book.standing("patients").counted().amount
-        book.close()
-        if witness.exists():
-            assert now == counted + 1, step
-        assert counted <= now <= counted + 1
-        counted = now
-        if done.returncode == 0:
-            finished += 1
-            break
-        assert done.returncode == -signal.SIGKILL
-    assert (finished, witness.read_text()) == (1, "finished")
+    counted = Fraction(0)
+    with subprocess.Popen(
+        [sys.executable, "-c", _KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as victims:
+        for step in range(1, 60):
+            witness = tmp_path / f"witness-{step}"
+            victims.stdin.write(f"{path}\t{step}\t{witness}\n")
+            victims.stdin.flush()
+            code = int(victims.stdout.readline())
+            book = Book(path)  # opens: nothing is broken
+            now = book.standing("patients").counted().amount
+            book.close()
+            if witness.exists():
+                assert now == counted + 1, step
+            assert counted <= now <= counted + 1
+            counted = now
+            if code == 0:
+                break
+            assert code == -signal.SIGKILL
+        victims.stdin.close()
+    assert (code, witness.read_text()) == (0, "finished")
     assert step > 8
 
 
