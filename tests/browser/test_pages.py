@@ -29,6 +29,7 @@ PAGES = {
     "release": ANSWER,
     "mean": "/release/people-1?column=1&mean=3&confidence=0.99",
     "verify": "/release/people-1/verify",
+    "card": "/release/people-1/card",
     "internal": "/internal/people-1",
     "book": "/book",
     "audit": "/audit",

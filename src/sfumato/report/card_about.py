@@ -50,7 +50,7 @@ def use_section(about: Mapping[str, str]) -> str:
         "Synthetic rows stand for no persons: use them for statistics, and do not try to find anybody in them. Each "
         "further release of the same persons adds to what can be learned about them."
     )
-    return section("About this release", words, *([table(("", ""), rows)] if rows else []))
+    return section("About this release", words, *([table(("what", "as stated"), rows)] if rows else []))
 
 
 def files_section(checksums: Mapping[str, str]) -> str:

@@ -269,4 +269,6 @@ def _copies(a: Assessment) -> str:
             ("rows of the other half that occur in that half", a.copies.expected),
         )
     ]
-    return section("Exact copies", words, table(("", "of the rows", "of the distinct rows"), rows, frozenset({1, 2})))
+    return section(
+        "Exact copies", words, table(("copies", "of the rows", "of the distinct rows"), rows, frozenset({1, 2}))
+    )

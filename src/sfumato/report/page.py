@@ -51,7 +51,7 @@ def page(stamp: Stamp, title: str, body: Iterable[str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{html_line(title)} ({html_line(stamp.words.lower())})</title>\n<style>\n{style}</style></head>\n"
         f'<body class="{stamp.kind}">\n'
-        f'<div class="stamp">{html_line(stamp.words)} <small>{html_line(stamp.reason)}</small></div>\n'
+        f'<header class="stamp">{html_line(stamp.words)} <small>{html_line(stamp.reason)}</small></header>\n'
         f'<div class="sheet"><div class="spacer"><div></div></div><main>\n<h1>{html_line(title)}</h1>\n'
         + "\n".join(body)
         + "\n</main></div></body></html>\n"

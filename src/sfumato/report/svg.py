@@ -39,12 +39,13 @@ def short(label: str, most: int) -> str:
 
 
 def picture(width: float, height: float, parts: Iterable[str], says: str, kind: str = "", grows: bool = True) -> str:
-    """A drawing that scales with the page, or only down; `says` is read out instead of it."""
+    """A drawing that scales with the page, or only down; `says` is read out instead of it, or before its links."""
     most = "" if grows else f' style="max-width: {width:.0f}px"'
+    inside = "".join(parts)
+    role = "group" if "<a " in inside else "img"  # an image hides what is in it, links too
     return (
-        f'<svg class="{kind}"{most} viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html_line(says)}">'
-        + "".join(parts)
-        + "</svg>"
+        f'<svg class="{kind}"{most} viewBox="0 0 {width:g} {height:g}" role="{role}" aria-label="{html_line(says)}">'
+        f"{inside}</svg>"
     )
 
 
