@@ -13,13 +13,13 @@ from helpers_parties import SCHEMA, epsilon, split
 from sfumato.errors import DataError, ProtocolError
 from sfumato.identity import Signer
 from sfumato.parties.agreement import Key, Ready
-from sfumato.parties.curator import Chair
-from sfumato.parties.envelopes import open_, seal
+from sfumato.parties.curator import MOST_STALLS, Chair
+from sfumato.parties.envelopes import address, open_, seal
 from sfumato.parties.federation import Rounds
-from sfumato.parties.letters import CURATOR
+from sfumato.parties.letters import CURATOR, LATER
 from sfumato.parties.local import LocalWire, Player, federation
 from sfumato.parties.mailbox import MemoryMailbox
-from sfumato.parties.messages import Share
+from sfumato.parties.messages import Refusal, Share
 from sfumato.parties.party import answer
 from sfumato.parties.seat import AskedTable, parts_of
 from sfumato.parties.store import MemoryStore, State
@@ -279,6 +279,36 @@ def test_a_party_may_be_lost_for_good_at_any_moment_where_that_is_allowed(partie
     assert ledger.statement().spent == COST
     for name in study.names[:-1]:
         assert study.seat(name).statement().spent == COST
+
+
+class Stalling(MemoryMailbox):
+    """What p3 has to say of one kind is never right, in any attempt: another message, or none at all."""
+
+    def __init__(self, study, kind, text):
+        super().__init__()
+        self.study, self.kind, self.text = study, kind, text
+
+    def put(self, envelope):
+        place = address(envelope)
+        if place[1] != "p3" or place[4] != self.kind:
+            super().put(envelope)
+        elif self.text:
+            message = open_(envelope, self.study.members)
+            refusal = Refusal(message.round, message.attempt, "p3", CURATOR, self.text)
+            super().put(seal(refusal, self.study.members.study, self.study.signers["p3"]))
+
+
+@pytest.mark.parametrize(("kind", "text"), [("ready", ""), ("ready", "not now"), ("key", LATER)])
+def test_a_party_that_spoils_every_attempt_does_not_stop_those_who_may_go_on_without_it(kind, text):
+    study = Study(parties=4, missing=1)
+    study.mailbox = Stalling(study, kind, text)
+    tables, ledger, _ = study.curate(study.players())
+    there = split(ROWS, 4)[:3]
+    for table, clique in zip(tables, [*FIRST, *SECOND], strict=True):
+        assert (table.marginal.counts == sum(part.project(clique).counts for part in there)).all()
+    assert ledger.statement().spent == COST
+    assert {study.seat(name).statement().spent for name in study.names[:3]} == {COST}
+    assert max(len(study.stores["p0"].attempts(number)) for number in range(2)) <= MOST_STALLS + 1
 
 
 def test_two_parties_may_be_lost_one_after_the_other():

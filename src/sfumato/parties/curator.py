@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -36,6 +37,9 @@ from sfumato.text import one_line
 Incoming = tuple[Message, ...] | None
 _Answer = TypeVar("_Answer", Key, Ready, Share, Reveal)
 _Kept = TypeVar("_Kept")
+
+MOST_STALLS = 3
+"""How many attempts of a round one party may spoil, before the others go on without it where they may."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +106,17 @@ def run_round(chair: Chair, plan: Plan) -> Generator[Turn, Incoming, Opened]:
     attempt = attempts[-1].attempt if attempts else 0
     if attempts and attempts[-1].state is State.ABORTED:
         attempt += 1  # somebody had refused, and may think better of it
+    stalls: Counter[str] = Counter()
     while True:
         record = _begun(store, plan, attempt)
         if record.state is State.OPENED:
             return _opened(plan, record)
         table = _Table(chair, plan, attempt)
         if record.state is State.PROPOSED:
-            keys = yield from _keys(table, record)
-            if not keys:
+            keys, later = yield from _keys(table, record, stalls)
+            if later:
                 # A curator that has lost its store counts from the first attempt again; parties do not.
+                stalls.update(later)
                 store.save(replace(record, state=State.ABORTED))
                 attempt += 1
                 continue
@@ -124,6 +130,7 @@ def run_round(chair: Chair, plan: Plan) -> Generator[Turn, Incoming, Opened]:
             readies = yield from _readies(table, record, roster)
             if len(readies) < len(roster.keys):
                 # Nothing has left anybody: begin again with those who are there, at no cost.
+                stalls.update(set(roster.owners) - set(readies))
                 store.save(replace(record, state=State.ABORTED, payload=b""))
                 attempt += 1
                 continue
@@ -230,8 +237,13 @@ class _Table:
             self.chair.watch.tell(f"{name} answers again in round {self.plan.round}")
 
 
-def _keys(table: _Table, record: Record) -> Generator[Turn, Incoming, dict[str, Key]]:
-    """The keys of all who agree to answer, or all but those who may stay away; none if the attempt is an old one."""
+def _keys(
+    table: _Table, record: Record, stalls: Mapping[str, int]
+) -> Generator[Turn, Incoming, tuple[dict[str, Key], list[str]]]:
+    """The keys of all who agree to answer, or all but those who may stay away; and who says that this attempt is over.
+
+    A party that has spoilt attempt after attempt, by mistake or to stop the study, counts as one that stays away.
+    """
     members = table.chair.members
     asks = {name: table.plan.ask(record.attempt, name) for name in members.names}
 
@@ -239,10 +251,13 @@ def _keys(table: _Table, record: Record) -> Generator[Turn, Incoming, dict[str, 
         return key if key.asked == record.asked and key.is_signed(members) else None
 
     keys, refusals = yield from table.answers(Key, asks, take)
-    if any(reason.endswith(LATER) for reason in refusals.values()):
-        return {}
-    table.require_enough(len(keys), refusals, list(keys), record)
-    return keys
+    later = [name for name, reason in refusals.items() if reason.endswith(LATER)]
+    trusted = {name: key for name, key in keys.items() if stalls.get(name, 0) < MOST_STALLS}
+    if len(trusted) >= len(members.names) - members.missing:
+        return trusted, [name for name in later if stalls.get(name, 0) < MOST_STALLS]
+    if not later:
+        table.require_enough(len(keys), refusals, list(keys), record)
+    return keys, later
 
 
 def _readies(table: _Table, record: Record, roster: Roster) -> Generator[Turn, Incoming, dict[str, Ready]]:
