@@ -28,7 +28,7 @@ from sfumato.cli.parties_options import (
     watched,
     work_folder,
 )
-from sfumato.cli.synthesize import STAGES, check_drawing, summary
+from sfumato.cli.synthesizing import STAGES, check_drawing, summary
 from sfumato.errors import ProtocolError
 from sfumato.files import check_new
 from sfumato.identity import Signer

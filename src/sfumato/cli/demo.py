@@ -17,7 +17,7 @@ from sfumato import tables
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
 from sfumato.cli.curate import traffic_table
 from sfumato.cli.party_demo import play
-from sfumato.cli.synthesize import STAGES, summary
+from sfumato.cli.synthesizing import STAGES, summary
 from sfumato.data.records import Records
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.files import check_new, write_new

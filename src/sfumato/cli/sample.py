@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sfumato.cli.console import JsonOption, explained, print_json, print_rows
-from sfumato.cli.synthesize import check_drawing
+from sfumato.cli.synthesizing import check_drawing
 from sfumato.errors import ReleaseError, SchemaError
 from sfumato.files import check_new
 from sfumato.recipes import synthesizer_named

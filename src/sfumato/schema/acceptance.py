@@ -25,7 +25,7 @@ identifiers, free text, or codes that somebody keeps a codebook of."""
 class Acceptance(BaseModel):
     """One person's word that the domains of these columns may be public although they were observed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     columns: Annotated[tuple[Name, ...], Field(min_length=1)]
     by: Name

@@ -32,7 +32,7 @@ class Allowed(BaseModel):
     null, or where a list after `not` does not.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     values: tuple[Any, ...] = ()
     excluded: tuple[Any, ...] = Field(default=(), alias="not")

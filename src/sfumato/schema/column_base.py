@@ -23,7 +23,7 @@ class Unit(BaseModel):
     `count` says what a table adds up to: rows, or persons. Then each of m rows of a person counts 1/m.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     rows: Annotated[int, Strict(), Field(ge=1)] = 1
     column: Name | None = None
@@ -55,7 +55,7 @@ class Unit(BaseModel):
 class ColumnBase(BaseModel):
     """What all kinds of column have in common."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: Name
     type: str

@@ -17,7 +17,7 @@ Names = Annotated[tuple[Name, ...], Field(min_length=2)]
 
 
 class _Declaration(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @model_validator(mode="after")
     def _refuse_problems(self) -> Self:

@@ -19,7 +19,7 @@ ENCODINGS = ("utf-8", "cp1252", "latin-1", "iso8859-15", "cp1250", "iso8859-2", 
 
 
 class _Stated(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @model_validator(mode="after")
     def _refuse_problems(self) -> Self:

@@ -44,7 +44,7 @@ Cells = tuple[tuple[str, ...], Mask]
 class Form(BaseModel):
     """What all forms share: nothing is tied, no edge is added, and nothing is wrong, unless a form says so."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, populate_by_name=True)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ class Rule(RootModel[AnyForm]):
     admitted <= discharged
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

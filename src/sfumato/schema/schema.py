@@ -40,7 +40,7 @@ class Schema(BaseModel):
     99
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: Name
     source: Text | None = None
