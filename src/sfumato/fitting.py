@@ -90,8 +90,8 @@ class PersonsHolder(Protocol):
 
 
 def count_persons(holder: PersonsHolder, schema: Schema, ledger: Ledger) -> RowsPerPerson | None:
-    """The first question of a run that counts persons: how many rows they have. Others do not ask it."""
-    if schema.unit.count != "persons":
+    """The first question of a run on persons who may have several rows: how many they have. It tells what is cut."""
+    if schema.unit.column is None:
         return None
     ledger.stage = "persons"
     return holder.rows_per_person(schema.unit.rows, Purse(ledger, PRICE).left)

@@ -19,6 +19,8 @@ from sfumato.privacy.opening import open_engine
 from sfumato.privacy.scores import SCORES
 from sfumato.release import standalone
 from sfumato.release.manifest import write_manifest
+from sfumato.report.card import card_of_release
+from sfumato.schema.schema import Schema
 from sfumato.verify import Result, verify
 
 
@@ -47,10 +49,32 @@ def test_a_closed_engine_has_forgotten_persons(name):
     assert engine.sizes is None
 
 
-def test_runs_that_count_rows_spend_nothing_on_persons():
-    release = fit(persons(), schema_of(count="rows"), epsilon=1, method="dpview")
+@pytest.mark.parametrize("engine", ["memory", "spool"])
+@pytest.mark.parametrize("count", ["rows", "persons"])
+def test_every_run_on_persons_says_which_share_was_cut(monkeypatch, engine, count):
+    silence(monkeypatch)
+    table = table_of([[CELLS[0]]] * 50 + [[CELLS[1]] * 6] * 25)
+    release = fit(table, schema_of(rows=2, count=count), epsilon=1, method="dpview", engine=engine)
+    assert release.persons.counts == (50, 0, 0, 0, 0, 25, 0, 0, 0)
+    wanted = 25 * (6 - 2) / (50 + 25 * 6)
+    assert release.persons.share_cut == pytest.approx(wanted)
+    assert f"about {wanted:.1%}" in card_of_release(release).cut
+
+
+def test_runs_that_tell_no_persons_apart_spend_nothing_on_them():
+    schema = Schema.parse({**schema_of().to_dict(), "unit": {"rows": 2}, "ignore": ["who"]})
+    release = fit(persons(), schema, epsilon=1, method="dpview")
     assert release.persons is None
     assert "persons" not in [stage for stage, _ in release.ledger.entries]
+    assert card_of_release(release).cut == ""
+
+
+def test_parties_say_why_they_do_not_know_what_was_cut(tmp_path):
+    release, _ = local.fit([persons(), persons(seed=2)], schema_of(count="rows"), epsilon=1, method="dpview")
+    assert release.persons is None
+    note = next(event for _, event in release.ledger.entries if event.question.startswith("which share of the rows"))
+    assert "rows at several parties" in note.reason
+    assert wrong(release.save(tmp_path / "out")) == (set(), set())
 
 
 def test_parties_in_one_process_refuse_before_a_row_is_read():
@@ -79,10 +103,11 @@ def test_distances_are_in_persons(monkeypatch):
     assert found.values[0] == 2
 
 
+@pytest.mark.parametrize("count", ["rows", "persons"])
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_an_honest_release_of_persons_is_verified(tmp_path, rows, neighbours):
-    schema = schema_of(rows=rows).model_copy(update={"neighbours": neighbours})
+def test_an_honest_release_of_persons_is_verified(tmp_path, rows, neighbours, count):
+    schema = schema_of(rows=rows, count=count).model_copy(update={"neighbours": neighbours})
     folder = fit(persons(), schema, epsilon=2, delta="1e-6", method="privsyn").save(tmp_path / "out")
     assert wrong(folder) == (set(), set())
 
@@ -103,8 +128,9 @@ def edit(name, change):
     return do
 
 
-def test_forged_tables_of_persons_are_noticed(tmp_path):
-    release = fit(persons(), schema_of(), epsilon=2, method="dpview")
+@pytest.mark.parametrize("count", ["rows", "persons"])
+def test_forged_tables_of_persons_are_noticed(tmp_path, count):
+    release = fit(persons(), schema_of(count=count), epsilon=2, method="dpview")
     changes = {
         "lost": edit("release.json", lambda record: record.pop("rows_per_person")),
         "quieter": edit("release.json", lambda record: record["rows_per_person"].update(variance=0.5)),
@@ -124,9 +150,10 @@ def test_counting_rows_with_the_charges_of_persons_is_noticed(tmp_path):
     assert "unit" in alone
 
 
+@pytest.mark.parametrize("count", ["rows", "persons"])
 @pytest.mark.parametrize("method", ["privsyn", "privbayes", "auto"])
-def test_made_up_neighbours_get_what_was_charged_for(method):
-    job = Job(schema_of(rows=2), recipe_of(method), budget_of(1, "1e-6"))
+def test_made_up_neighbours_get_what_was_charged_for(method, count):
+    job = Job(schema_of(rows=2, count=count), recipe_of(method), budget_of(1, "1e-6"))
     found = replay(job, few=True)
     assert found.problems == ()
     assert found.reached == 1

@@ -1,7 +1,7 @@
 """Persons counted once: each of m rows counts 1/m, and a whole person moves a table by no more than one does."""
 
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from math import lcm
 
 import numpy as np
@@ -113,16 +113,30 @@ def test_the_table_of_rows_per_person(monkeypatch):
     schema = schema_of(rows=2)
     holder, ledger = held(persons, schema)
     found = holder.rows_per_person(2, ledger.budget.total.part(PRICE))
-    assert RowsPerPerson.spans_of(2) == ((1, 1), (2, 2), (3, 3), (4, 4), (5, 8), (9, 16), (17, None))
-    assert found.counts == (50, 30, 10, 0, 0, 0, 10)
+    assert RowsPerPerson.spans_of(2) == ((1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (8, 9), (10, None))
+    assert found.counts == (50, 30, 10, 0, 0, 0, 0, 0, 10)
     assert RowsPerPerson.from_dict(found.to_dict()) == found
     event = ledger.statement().entries[found.event][1]
     assert (event.question, event.sensitivity.l1) == ("persons by their number of rows", 1)
 
 
-def test_the_table_of_rows_per_person_moves_by_one(monkeypatch):
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 20, 100, 10**9])
+def test_every_number_of_rows_has_one_cell_and_none_is_partly_cut(most):
+    spans = RowsPerPerson.spans_of(most)
+    assert spans[0][0] == 1
+    assert spans[-1][1] is None
+    assert all(last + 1 == first for (_, last), (first, _) in pairwise(spans))
+    assert most in [last for _, last in spans]
+    assert len(spans) < 110
+    sizes = np.unique(np.concatenate([np.array([first, last or 2 * first]) for first, last in spans]))
+    assert RowsPerPerson.exact(most, sizes).sum() == len(sizes)
+    assert all(RowsPerPerson.exact(most, sizes[place : place + 1]).sum() == 1 for place in range(len(sizes)))
+
+
+@pytest.mark.parametrize("count", ["rows", "persons"])
+def test_the_table_of_rows_per_person_moves_by_one(monkeypatch, count):
     silence(monkeypatch)
-    schema = schema_of(rows=2)
+    schema = schema_of(rows=2, count=count)
     for person in ([("x", "p")] * size for size in (1, 2, 3, 30, 1000)):
         before, after = (held(persons, schema) for persons in (OTHERS[1], [*OTHERS[1], person]))
         tables = [np.array(one.rows_per_person(2, ledger.budget.total).counts) for one, ledger in (before, after)]

@@ -8,6 +8,7 @@ noise, and the noise of the second run is not used.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 
 from sfumato.audit.recording import Asked, Integers, RecordingHolder
 from sfumato.audit.rows import Pair, pairs
+from sfumato.engines import Engine
 from sfumato.errors import SfumatoError
 from sfumato.fitting import count_persons, open_ledger
 from sfumato.job import Job
@@ -94,18 +96,28 @@ def replay(job: Job, few: bool = False) -> Replayed:
     reached, tried = 0.0, 0
     statement = open_ledger(job).statement()
     for pair in pairs(job.schema, few):
-        found, tape, statement = _tried(job, pair)
+        found, tape, statement = compared(job, pair)
         problems += [f"{job.recipe.name}, {pair.name}: {one}" for one in found]
         reached, tried = max(reached, tape.reached), tried + 1
     return Replayed(tuple(problems), tried, reached, statement)
 
 
-def _tried(job: Job, pair: Pair) -> tuple[list[str], Tape, Statement]:
+def compared(
+    job: Job, pair: Pair, opening: Callable[[pa.Table], Engine] | None = None
+) -> tuple[list[str], Tape, Statement]:
+    """What differs that must not between runs on two neighbours, with the tape and the ledger of a run.
+
+    Args:
+        job: what is run on both.
+        pair: the neighbours.
+        opening: an engine over the rows of a table, if not the usual one.
+    """
+    opened = opening or (lambda table: open_engine(table, job.schema, SystemEntropy()))
     tape = Tape()
-    first, statement = _run(job, pair.first, tape)
+    first, statement = _run(job, opened(pair.first), tape)
     tape.rewind()
     try:
-        second, again = _run(job, pair.second, tape)
+        second, again = _run(job, opened(pair.second), tape)
     except _OtherQuestion:
         return ["asks another question on the neighbour, so it has seen rows without paying"], tape, statement
     problems = list(dict.fromkeys(tape.problems))
@@ -120,12 +132,14 @@ def _tried(job: Job, pair: Pair) -> tuple[list[str], Tape, Statement]:
     return problems, tape, statement
 
 
-def _run(job: Job, table: pa.Table, tape: Tape) -> tuple[Model, Statement]:
+def _run(job: Job, engine: Engine, tape: Tape) -> tuple[Model, Statement]:
     ledger = open_ledger(job)
-    engine = open_engine(table, job.schema, SystemEntropy())
-    holder = RecordingHolder([engine], Neighbours.of(job.schema), ledger, tape)
-    count_persons(holder, job.schema, ledger)
-    return run(job.recipe, holder, job.schema, ledger), ledger.statement()
+    try:
+        holder = RecordingHolder([engine], Neighbours.of(job.schema), ledger, tape)
+        count_persons(holder, job.schema, ledger)
+        return run(job.recipe, holder, job.schema, ledger), ledger.statement()
+    finally:
+        engine.close()
 
 
 def _described(model: Model) -> tuple[str, list[bytes]]:

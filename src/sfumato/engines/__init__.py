@@ -26,7 +26,7 @@ class Engine(Protocol):
 
     @property
     def sizes(self) -> NDArray[np.integer] | None:
-        """Where persons are counted, the number of rows of each before any was cut: as private as the rows."""
+        """The number of rows of each person before any was cut, as private as the rows; None if none is told apart."""
         ...
 
     def count(self, coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:

@@ -9,7 +9,7 @@ from sfumato.data.domain import Domain
 from sfumato.engines import Engine
 from sfumato.engines.memory import Memory
 from sfumato.engines.person_buckets import spooled
-from sfumato.engines.persons import Words, kept, kept_blocks
+from sfumato.engines.persons import Words, kept
 from sfumato.engines.spool import row_bytes
 from sfumato.errors import MethodError
 from sfumato.intake.intake import Rows
@@ -37,8 +37,6 @@ def open_rows(engine: str, domain: Domain, rows: Iterable[Rows], unit: Unit, wor
 
 
 def _in_memory(domain: Domain, rows: Iterable[Rows], unit: Unit, words: Words) -> Memory:
-    if unit.count == "rows":
-        return Memory(domain, list(kept_blocks(rows, unit, words)))
     counted = kept(rows, unit, words)
     return Memory(domain, counted.blocks, counted.weights, counted.sizes)
 

@@ -24,17 +24,20 @@ _FIELDS = ("row", "priority", "key")
 
 
 def spooled(domain: Domain, rows: Iterable[Rows], unit: Unit, words: Words) -> Spool:
-    """A spool of the rows that `persons.kept` keeps, with memory for one block, one bucket and a byte for each row."""
+    """A spool of the rows that `persons.kept` keeps.
+
+    It takes memory for one block, one bucket, a byte for each row and four for each person.
+    """
     if unit.column is None:
         return Spool(domain, ((block.records, 1) for block in rows))
-    sizes: list[NDArray[np.int16]] = [np.zeros(0, dtype=np.int16)]
+    sizes: list[NDArray[np.int32]] = [np.zeros(0, dtype=np.int32)]
     spool = Spool(domain, _kept(domain, rows, unit, words, sizes))
-    spool.sizes = np.concatenate(sizes) if unit.count == "persons" else None
+    spool.sizes = np.concatenate(sizes)
     return spool
 
 
 def _kept(
-    domain: Domain, rows: Iterable[Rows], unit: Unit, words: Words, sizes: list[NDArray[np.int16]]
+    domain: Domain, rows: Iterable[Rows], unit: Unit, words: Words, sizes: list[NDArray[np.int32]]
 ) -> Iterator[tuple[Records, int]]:
     """The rows that are kept, in blocks, and what each counts; the rows of each person are added to `sizes`."""
     with ExitStack() as files:
@@ -88,16 +91,16 @@ def _buckets(persons: pa.Array) -> NDArray[np.int64]:
     return place[encoded.indices.to_numpy(zero_copy_only=False)] if len(place) else np.zeros(0, dtype=np.int64)
 
 
-def _share(file: IO[bytes], unit: Unit, shares: NDArray[np.uint8]) -> NDArray[np.int16]:
+def _share(file: IO[bytes], unit: Unit, shares: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Tell for each row of one bucket by how many its person is shared, 0 if it is cut; the rows of each person."""
     file.seek(0)
     parts = []
     while size := file.read(8):
         parts.append(pa.ipc.open_stream(file.read(int.from_bytes(size, "little"))).read_all())
     if not parts:
-        return np.zeros(0, dtype=np.int16)
+        return np.zeros(0, dtype=np.int32)
     table = pa.concat_tables(parts)
     row, priority, key = (table[name].to_numpy() for name in _FIELDS)
     person = identities(table["person"].chunks)
     shares[row] = shared_by(person, priority, key, unit)
-    return np.minimum(np.bincount(person), np.iinfo(np.int16).max).astype(np.int16)
+    return np.minimum(np.bincount(person), np.iinfo(np.int32).max).astype(np.int32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,12 +22,12 @@ Words = Callable[[int], NDArray[np.uint64]]
 class Kept:
     """The rows that are counted, in blocks; a row of block i counts `weights[i]`.
 
-    `sizes` has the number of rows of each person before any was cut; nobody's, where the schema names no identifier.
+    `sizes` has the number of rows of each person before any was cut; None, where the schema names no identifier.
     """
 
     blocks: tuple[Records, ...]
     weights: tuple[int, ...]
-    sizes: Ints
+    sizes: Ints | None
 
 
 def kept(rows: Iterable[Rows], unit: Unit, words: Words) -> Kept:
@@ -39,7 +39,7 @@ def kept(rows: Iterable[Rows], unit: Unit, words: Words) -> Kept:
     """
     blocks = list(rows)
     if unit.column is None:
-        return Kept(tuple(block.records for block in blocks), (1,) * len(blocks), np.zeros(0, np.int64))
+        return Kept(tuple(block.records for block in blocks), (1,) * len(blocks), None)
     keys = [words(len(block.records)) for block in blocks]
     person = identities([block.persons for block in blocks if block.persons is not None])
     shares = shared_by(person, priorities(blocks, unit.keep), np.concatenate([np.zeros(0, np.uint64), *keys]), unit)
@@ -49,11 +49,6 @@ def kept(rows: Iterable[Rows], unit: Unit, words: Words) -> Kept:
         found += weighted(block.records, shares[start : start + len(block.records)], unit.parts)
         start += len(block.records)
     return Kept(tuple(part for part, _ in found), tuple(weight for _, weight in found), np.bincount(person))
-
-
-def kept_blocks(rows: Iterable[Rows], unit: Unit, words: Words) -> Iterator[Records]:
-    """The rows that are counted, block by block, where every row counts 1."""
-    yield from kept(rows, unit, words).blocks
 
 
 def shared_by(person: Ints, priority: Ints, key: NDArray[np.uint64], unit: Unit) -> Ints:

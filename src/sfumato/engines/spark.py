@@ -56,7 +56,7 @@ class Spark:
                 raise DataError(found[0])
             (total,) = self._sums(Coding(self.domain), [()])
             self._total = int(total[0])
-            self.sizes = self._persons() if schema.unit.count == "persons" else None
+            self.sizes = self._persons() if schema.unit.column is not None else None
         except BaseException:
             self.close()
             raise
@@ -81,7 +81,7 @@ class Spark:
         told = self._frame.filter("size > 0").groupBy("size").count()
         rows = _quiet("count persons", told.collect)
         sizes, times = ([row[name] for row in rows] for name in ("size", "count"))
-        return np.repeat(np.array(sizes, dtype=np.int16), np.array(times, dtype=np.int64))
+        return np.repeat(np.array(sizes, dtype=np.int32), np.array(times, dtype=np.int64))
 
     def _sums(self, coding: Coding, joints: Sequence[Clique]) -> list[Any]:
         """The counts of joints over all partitions: one row of bytes for each, added up in a tree."""
@@ -163,13 +163,12 @@ def _kept(frame: Any, unit: Unit, seed: int) -> Any:
     person = Window.partitionBy("person")
     order = person.orderBy("priority", f.rand(seed % (1 << 31)))
     ranked = frame.withColumn("place", f.row_number().over(order))
+    rows = f.least(f.count("*").over(person), f.lit(np.iinfo(np.int32).max))
+    ranked = ranked.withColumn("rows", rows).withColumn("size", f.expr("if(place = 1, rows, 0)"))
     if unit.count == "persons":
-        rows = f.least(f.count("*").over(person), f.lit(np.iinfo(np.int16).max))
-        ranked = ranked.withColumn("rows", rows).withColumn("size", f.expr("if(place = 1, rows, 0)"))
         ranked = ranked.withColumn("weight", f.expr(f"{unit.parts} div least(rows, {unit.rows})").cast("int"))
-        ranked = ranked.drop("rows")
     kept = ranked.filter((f.col("place") <= unit.rows) | f.col("refusal").isNotNull())
-    return kept.drop("place", "person", "priority")
+    return kept.drop("place", "person", "priority", "rows")
 
 
 def _persisted(frame: Any) -> Any:

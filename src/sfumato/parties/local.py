@@ -182,6 +182,11 @@ def federation(schema: Schema, ledger: Ledger, rounds: Rounds, per_person: int =
         per_person: at how many parties one person may have rows.
     """
     note_schema(ledger, schema)
+    if schema.unit.column is not None:
+        ledger.note(
+            "which share of the rows was cut is not measured",
+            "one person may have rows at several parties, so nobody can count persons by their number of rows",
+        )
     return Federation(Coding(Attributes(schema).domain), Neighbours.of(schema, per_person), ledger, rounds)
 
 

@@ -152,9 +152,9 @@ class LocalHolder:
         )
 
     def rows_per_person(self, most: int, part: Share) -> RowsPerPerson:
-        """How many persons have so many rows, before any are cut: each person lies in one cell of one table."""
+        """How many persons have this many rows, before any are cut: each person lies in one cell of one table."""
         if self._persons is None:
-            raise MethodError("this holder does not know persons; set 'unit.count' to persons")
+            raise MethodError("this holder does not know persons; name their identifier in 'unit.column'")
         event = persons_event(self._ledger.budget, part, self.neighbours)
         (number,) = self._ledger.charge(event)
         drawn = event.noise.draw(len(RowsPerPerson.spans_of(most)), self._entropy)

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 PRICE = Fraction(1, 100)
 """The part of the budget that the table costs."""
 
-DOUBLINGS = 3
-"""Persons with more than twice the rows that are counted lie in this many cells, each twice as wide, the last open."""
+BEYOND = 4
+"""Persons with more than this many times the rows that are counted, and more than 8, lie in one last cell."""
 
 
 @dataclass(frozen=True)
 class RowsPerPerson:
-    """Noisy numbers of persons with 1, 2, …, 2 `most` rows, and with up to 4 times, 8 times as many, and more.
+    """Noisy numbers of persons by their number of rows: 1, 2, …, 7, 8 to 9, 10 to 11, 12 to 14 ….
 
     Args:
         most: how many rows of a person are counted.
@@ -37,9 +37,12 @@ class RowsPerPerson:
     @staticmethod
     def spans_of(most: int) -> tuple[tuple[int, int | None], ...]:
         """The first and last number of rows of each cell; the last cell has no last number."""
-        wide = [(2 * most << place) + 1 for place in range(DOUBLINGS)]
-        ends: list[int | None] = [first - 1 for first in wide[1:]]
-        return (*((rows, rows) for rows in range(1, 2 * most + 1)), *zip(wide, [*ends, None], strict=True))
+        firsts = [1]
+        while firsts[-1] <= max(8, BEYOND * most):
+            # A cell is a quarter as wide as where it begins: few cells have less noise together. One begins at the cut.
+            following = firsts[-1] + max(1, firsts[-1] // 4)
+            firsts.append(min(following, most + 1) if firsts[-1] <= most else following)
+        return tuple(zip(firsts, [*(first - 1 for first in firsts[1:]), None], strict=True))
 
     @classmethod
     def exact(cls, most: int, sizes: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -75,6 +75,7 @@ class Card:
     about: dict[str, str]
     method: str
     estimated_rows: int
+    cut: str
     spending: Spending
     tables: tuple[NoisyTable, ...]
     columns: tuple[ColumnCard, ...]
@@ -137,6 +138,7 @@ def _card(release: Release, versions: dict[str, str], checksums: dict[str, str],
         about=about_of(schema),
         method=release.method,
         estimated_rows=release.rows,
+        cut="" if release.persons is None else release.persons.sentence(),
         spending=spending_of(release.ledger),
         tables=tuple(_noisy(one, release) for one in release.noisy_tables),
         columns=tuple(map(_column, schema.columns)),
@@ -275,7 +277,8 @@ def _expected(card: Card) -> str:
     title = (
         "Expected noise" if len(shown) == len(card.tables) else f"The {LISTED} noisiest of {len(card.tables)} tables"
     )
-    return section("How exact it is", words, single(figure(title, "", drawing)))
+    cut = [paragraph(f"Of persons with many rows: {card.cut}.")] if card.cut else []
+    return section("How exact it is", words, single(figure(title, "", drawing)), *cut)
 
 
 def _errors(card: Card) -> str:

@@ -113,11 +113,14 @@ def check_tables(release: Release, folder: Path) -> Finding:
 
 
 def _persons_problems(release: Release) -> list[str]:
-    """Where the table of persons is not the one that was paid for: once if persons are counted, and else never."""
+    """Where the table of persons is not the one that was paid for: once if an identifier tells them apart, else never.
+
+    Many parties do not count persons, of whom one may have rows at several.
+    """
     paid = [number for number, (_, event) in enumerate(release.ledger.entries) if event.question == PERSONS]
     unit, persons = release.schema.unit, release.persons
-    if unit.count != "persons":
-        return ["persons were counted, and the schema counts rows"] if paid or persons is not None else []
+    if unit.column is None or is_shared(release):
+        return ["persons were counted, and nothing tells them apart"] if paid or persons is not None else []
     if persons is None or paid != [persons.event] or persons.most != unit.rows:
         return ["the table of persons by their number of rows was not paid for by one event, or is not there"]
     event = release.ledger.entries[persons.event][1]

@@ -84,6 +84,8 @@ class PublishedHolder:
 
     def rows_per_person(self, most: int, part: Share) -> RowsPerPerson:
         """The released table of persons, if it was paid for with this part of the budget."""
+        if is_shared(self._release):  # parties do not count persons
+            raise Unpublished
         event = persons_event(self._ledger.budget, part, self.neighbours)
         self._expect(event)
         (number,) = self._ledger.charge(event)
