@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from sfumato.errors import BudgetError, BudgetExceeded
 from sfumato.privacy.accountant import membership_advantage
 from sfumato.privacy.budget import ZCDP, ApproxDP, PureDP, SkellamDP
-from sfumato.privacy.events import Noisy, event_from_dict
+from sfumato.privacy.events import Choice, Free, Noisy, event_from_dict, total_cost
 from sfumato.privacy.ledger import Ledger, Statement
 from sfumato.privacy.mechanisms import Gaussian, Laplace
-from sfumato.privacy.sensitivity import Sensitivity
+from sfumato.privacy.mechanisms.exponential import Exponential
+from sfumato.privacy.sensitivity import Notion, Sensitivity
 
 ONE = Sensitivity.single(1)
 
@@ -34,6 +35,21 @@ def test_a_budget_split_exactly_can_be_spent_exactly(parts):
     assert ledger.left == 0
     with pytest.raises(BudgetExceeded):
         ledger.charge(laplace(10**12))
+
+
+@given(st.lists(st.integers(0, 5), max_size=40))
+def test_what_events_cost_together_is_the_sum_of_what_each_costs(drawn):
+    shared = [laplace(scale) for scale in (3, 7)]  # the very same noise in many events
+    kinds = [
+        lambda: Noisy("other", shared[0].noise, ONE),
+        lambda: Noisy("other", shared[0].noise, Sensitivity.single(2)),
+        lambda: shared[1],
+        lambda: laplace(3),
+        lambda: Choice("choice", Exponential(Fraction(1, 9)), 2),
+        lambda: Free("nothing", "reads no rows"),
+    ]
+    events = [kinds[number]() for number in drawn]
+    assert total_cost(iter(events), Notion.PURE) == sum((event.cost(Notion.PURE) for event in events), Fraction(0))
 
 
 def test_a_refused_charge_is_not_recorded():

@@ -42,7 +42,7 @@ def count_blocks(blocks: Iterable[tuple[Block, int]], coding: Coding, cliques: S
     """
     for clique in cliques:
         coding.domain.require_cells(clique, MOST_CELLS)
-    joints = plan(coding.domain, cliques)
+    joints = plan(coding.domain, tuple(cliques))
     totals = {joint: np.zeros(coding.domain.cells(joint), dtype=np.int64) for joint in joints}
     for block, weight in blocks:
         for joint, total in totals.items():

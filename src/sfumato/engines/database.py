@@ -64,7 +64,7 @@ class Database:
         require_base(self.domain, coding)
         for clique in cliques:
             coding.domain.require_cells(clique, MOST_CELLS)
-        homes = plan(coding.domain, cliques)
+        homes = plan(coding.domain, tuple(cliques))
         tables = {joint: self._joint(coding, joint) for joint in dict.fromkeys(homes)}
         return (tables[home].project(clique) for clique, home in zip(cliques, homes, strict=True))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import lru_cache
 from math import prod
 
 from sfumato.data.domain import Clique, Domain
@@ -12,11 +13,13 @@ JOINT_CELLS = 1 << 14
 """Cells of a joint that stands in for several tables: the 256 KB it is counted in stay in the second-level cache."""
 
 
-def plan(domain: Domain, cliques: Sequence[Clique]) -> tuple[Clique, ...]:
+@lru_cache(maxsize=4)
+def plan(domain: Domain, cliques: tuple[Clique, ...]) -> tuple[Clique, ...]:
     """For each clique, the joint to count in its place; a joint contains every clique that points to it.
 
     Greedy: the largest table that is still open starts a joint, which takes in the columns that cover most open tables
-    while it has at most `JOINT_CELLS` cells. Tables that are larger than that are counted by themselves.
+    while it has at most `JOINT_CELLS` cells. Tables that are larger than that are counted by themselves. Tables that
+    several holders in one process are asked for are planned once.
     """
     wanted = {frozenset(clique): domain.cells(clique) for clique in cliques}
     sizes = dict(domain.items())

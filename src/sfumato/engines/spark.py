@@ -65,7 +65,7 @@ class Spark:
         """The exact table of each clique, in the codes of `coding`, whose base is the domain of this engine."""
         for clique in cliques:
             coding.domain.require_cells(clique, MOST_CELLS)
-        homes = plan(coding.domain, cliques)
+        homes = plan(coding.domain, tuple(cliques))
         joints = [(), *dict.fromkeys(homes)]
         sums = self._sums(coding, joints)
         if int(sums[0][0]) != self._total:

@@ -24,7 +24,7 @@ from sfumato.parties.book_file import hold, open_book_file, unwritten
 from sfumato.parties.store import COUNTED, FINAL, Head, Record, State
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.entropy import SystemEntropy
-from sfumato.privacy.events import event_from_dict
+from sfumato.privacy.events import event_from_dict, total_cost
 from sfumato.privacy.ledger import Entry, Statement
 
 _ORDER = list(State)
@@ -139,11 +139,15 @@ class Book:
             # Keys of the masks were in the earlier record; they are to be forgotten here too, not only in the table.
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def spent(self) -> tuple[Entry, ...]:
-        """The entries of all records that count: those in a state that does, and all that were ever sent."""
+    def spent(self, without: Sequence[Record] = ()) -> tuple[Entry, ...]:
+        """The entries of all records that count: those in a state that does, and all that were ever sent.
+
+        Those of the attempts `without` are left out.
+        """
         counted = ", ".join(f"'{state.value}'" for state in COUNTED)
+        left_out = {record.place for record in without}
         records = self._records(f"WHERE spent = 1 OR state IN ({counted})")
-        return tuple(entry for record in records for entry in record.entries)
+        return tuple(entry for record in records if record.place not in left_out for entry in record.entries)
 
     def statement(self) -> Statement:
         """What was spent, as a value that can be shown and checked."""
@@ -192,7 +196,7 @@ class Book:
     def _cost(self, entries: tuple[Entry, ...]) -> Fraction:
         if self._budget is None:
             return Fraction(0)
-        return sum((event.cost(self._budget.notion) for _, event in entries), Fraction(0))
+        return total_cost((event for _, event in entries), self._budget.notion)
 
     def _is_spent(self, record: Record) -> bool:
         query = "SELECT spent FROM attempts WHERE round = ? AND attempt = ?"

@@ -100,11 +100,11 @@ def _propose(seat: Seat, ask: Ask, unsent: Sequence[Record]) -> tuple[Summary, t
     if not ask.questions or 8 * cells > LARGE:
         raise ProtocolError(f"round {ask.round} asks for {cells:,} cells; 1 to {LARGE // 8:,} can be sent")
     ledger = seat.ledger(without=unsent)
-    before = seat.budget.spent(ledger.statement().spent)
+    before = seat.budget.spent(ledger.spent)
     cliques, noises = ([getattr(one, field) for one in ask.questions] for field in ("clique", "noise"))
     events = table_events(cliques, noises, seat.holder.neighbours)
     ledger.charge(*events)
-    after = seat.budget.spent(ledger.statement().spent)
+    after = seat.budget.spent(ledger.spent)
     tables = _shown(ask, coding)
     return Summary(ask.round, ask.attempt, ask.stage, tables, cells, 8 * cells, before, after, seat.observed), events
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from sfumato.identity import Signer
 from sfumato.parties.letters import Members
@@ -85,13 +86,9 @@ class Seat:
     def ledger(self, without: Sequence[Record] = ()) -> Ledger:
         """The book of all that counts as spent, perhaps without some attempts."""
         ledger = Ledger(self.budget, str(self.holder.neighbours), self.observed)
-        left_out = Counter(entry for record in without for entry in record.entries)
-        for entry in self.store.spent():
-            if left_out[entry]:
-                left_out[entry] -= 1
-                continue
-            ledger.stage, event = entry
-            ledger.charge(event)
+        for stage, entries in groupby(self.store.spent(without), key=itemgetter(0)):
+            ledger.stage = stage
+            ledger.charge(*(event for _, event in entries))
         return ledger
 
 

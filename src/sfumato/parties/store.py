@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol
@@ -71,6 +71,11 @@ class Record:
     payload: bytes = b""
     entries: tuple[Entry, ...] = ()
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its round and attempt."""
+        return self.round, self.attempt
+
 
 class Store(Protocol):
     """The memory of one member in one study. What `save` was given is safe when it returns, or `save` does not."""
@@ -97,8 +102,11 @@ class Store(Protocol):
         """Keep a record in the place of an earlier one of the same round and attempt, and heads with it."""
         ...
 
-    def spent(self) -> tuple[Entry, ...]:
-        """The entries of all records in a state that counts (see COUNTED), in the order of rounds and attempts."""
+    def spent(self, without: Sequence[Record] = ()) -> tuple[Entry, ...]:
+        """The entries of all records in a state that counts (see COUNTED), in the order of rounds and attempts.
+
+        Those of the attempts `without` are left out.
+        """
         ...
 
 
@@ -125,9 +133,11 @@ class MemoryStore:
         line = f"{self.head.digest}{record.round}{record.attempt}{record.state}{record.asked}".encode()
         self.head = Head(self.head.length + 1, hashlib.sha256(line).hexdigest())
 
-    def spent(self) -> tuple[Entry, ...]:
-        """The entries of all records in a state that counts."""
-        return tuple(entry for record in self if record.state in COUNTED for entry in record.entries)
+    def spent(self, without: Sequence[Record] = ()) -> tuple[Entry, ...]:
+        """The entries of all records in a state that counts, but for some attempts."""
+        left_out = {record.place for record in without}
+        counted = (record for record in self if record.state in COUNTED and record.place not in left_out)
+        return tuple(entry for record in counted for entry in record.entries)
 
     def __iter__(self) -> Iterator[Record]:
         return iter([self._records[place] for place in sorted(self._records)])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from sfumato.errors import BudgetError
@@ -93,6 +95,25 @@ class Free:
 Event = Noisy | Choice | Free
 
 
+def total_cost(events: Iterable[Event], notion: Notion) -> Fraction:
+    """What events cost together, exactly.
+
+    Tables that have the very same noise are priced once: a round of a wide table has tens of thousands of them, and
+    fractions are slow, even to compare.
+    """
+    total = Fraction(0)
+    numbers: Counter[tuple[int, int]] = Counter()
+    alike: dict[tuple[int, int], Noisy] = {}  # keeps what the numbers are ids of
+    for event in events:
+        if isinstance(event, Noisy):
+            place = id(event.noise), id(event.sensitivity)
+            numbers[place] += 1
+            alike.setdefault(place, event)
+        else:
+            total += event.cost(notion)
+    return total + sum((number * alike[place].cost(notion) for place, number in numbers.items()), Fraction(0))
+
+
 def event_from_dict(record: dict[str, Any]) -> Event:
     """Read an event back; a kind that is not known is an error, never free, and so is a number that cannot be true."""
     try:
@@ -102,15 +123,25 @@ def event_from_dict(record: dict[str, Any]) -> Event:
         if kind == "choice":
             return Choice(question, Exponential(exact_number(record["rate"])), _whole(record["sensitivity"]))
         if kind in NOISES:
-            noise = NOISES[kind]
-            sensitivity = Sensitivity(*(exact_number(record[f"sensitivity_{norm}"]) for norm in ("l1", "l2_squared")))
-            # One person moves whole numbers by whole numbers, so no coordinate's square is below its size.
-            if not sensitivity.l1 <= sensitivity.l2_squared <= sensitivity.l1**2:
-                raise ValueError("no whole numbers move by these L1 and L2 norms")
-            return Noisy(question, noise(exact_number(record[noise.width_name])), sensitivity)
+            sensitivity = _sensitivity(record["sensitivity_l1"], record["sensitivity_l2_squared"])
+            return Noisy(question, _noise(kind, record[NOISES[kind].width_name]), sensitivity)
     except (KeyError, TypeError, ValueError) as problem:
         raise BudgetError(f"a ledger event cannot be read ({problem!r}); wanted the keys that Sfumato writes") from None
     raise BudgetError(f"a ledger has an event of kind {kind!r}; known kinds are {', '.join(NOISES)}, choice and free")
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _noise(kind: str, width: Any) -> Noise:
+    return NOISES[kind](exact_number(width))
+
+
+@lru_cache(maxsize=64, typed=True)
+def _sensitivity(*norms: Any) -> Sensitivity:
+    sensitivity = Sensitivity(*map(exact_number, norms))
+    # One person moves whole numbers by whole numbers, so no coordinate's square is below its size.
+    if not sensitivity.l1 <= sensitivity.l2_squared <= sensitivity.l1**2:
+        raise ValueError("no whole numbers move by these L1 and L2 norms")
+    return sensitivity
 
 
 def _whole(value: Any) -> int:

@@ -272,8 +272,9 @@ def table_noises(budget: Budget, parts: Sequence[Share], neighbours: Neighbours)
 
 def table_events(cliques: Sequence[Clique], noises: Sequence[Noise], neighbours: Neighbours) -> tuple[Noisy, ...]:
     """What it costs to measure tables, whoever has the rows."""
+    sensitivity = neighbours.marginal
     return tuple(
-        Noisy(table_question(clique, neighbours.parts), noise, neighbours.marginal)
+        Noisy(table_question(clique, neighbours.parts), noise, sensitivity)
         for clique, noise in zip(cliques, noises, strict=True)
     )
 

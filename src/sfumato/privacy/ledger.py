@@ -11,7 +11,7 @@ from sfumato.errors import BudgetError, BudgetExceeded
 from sfumato.exact import printed_up
 from sfumato.privacy.accountant import membership_advantage
 from sfumato.privacy.budget import ZCDP, Budget, PureDP, Share, budget_from_dict
-from sfumato.privacy.events import Event, Free, event_from_dict
+from sfumato.privacy.events import Event, Free, event_from_dict, total_cost
 from sfumato.text import html_line
 
 Entry = tuple[str, Event]
@@ -43,7 +43,7 @@ class Statement:
     @property
     def spent(self) -> Fraction:
         """Sum of the costs of all events, in the unit of the budget."""
-        return sum((event.cost(self.budget.notion) for _, event in self.entries), Fraction(0))
+        return total_cost((event for _, event in self.entries), self.budget.notion)
 
     @property
     def guarantee(self) -> dict[str, float]:
@@ -129,13 +129,18 @@ class Ledger:
         self._entries: list[Entry] = []
 
     @property
+    def spent(self) -> Fraction:
+        """Sum of the costs of all events, in the unit of the budget."""
+        return self._spent
+
+    @property
     def left(self) -> Fraction:
         """What may still be spent."""
         return self._total - self._spent
 
     def charge(self, *events: Event) -> range:
         """Record the events and give their numbers, or refuse all of them and record nothing."""
-        cost = sum((event.cost(self.budget.notion) for event in events), Fraction(0))
+        cost = total_cost(events, self.budget.notion)
         if cost > self.left:
             raise BudgetExceeded(
                 f"{events[0].question} would cost {printed_up(cost, 4)} {self.budget.currency.value}; "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import NoReturn
 
 import numpy as np
@@ -65,7 +67,11 @@ class PartyHolder:
             raise MethodError(f"a mask of {mask.size} numbers was given for {sum(cells)} cells; each needs its own")
         ledger.charge(*table_events(cliques, noises, self.neighbours))
         # Noise is drawn before the rows are counted: its running time cannot depend on them.
-        drawn = [noise.draw_share(honest, size, self._entropy) for noise, size in zip(noises, cells, strict=True)]
+        # Tables with the same noise are drawn together, since a call takes longer than a small table.
+        drawn = [
+            noise.draw_share(honest, sum(size for _, size in tables), self._entropy)
+            for noise, tables in groupby(zip(noises, cells, strict=True), key=itemgetter(0))
+        ]
         exact = self._engine.count(coding, cliques)
         counts = np.concatenate([table.counts.ravel() for table in exact]).astype(np.int64) + np.concatenate(drawn)
         masked: NDArray[np.uint64] = counts.view(np.uint64) + mask
