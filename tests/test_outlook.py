@@ -3,14 +3,17 @@
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
 import sfumato
 from helpers_terminal import run_on_terminal
+from sfumato.cli import app
 from sfumato.errors import NoiseWarning
 from sfumato.job import Job, recipe_of
 from sfumato.outlook import outlook
 from sfumato.privacy.budget import budget_of
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.release import Release
 from sfumato.schema.schema import Schema
 from sfumato.text import json_text
 
@@ -83,3 +86,25 @@ def test_a_person_at_a_terminal_is_asked_before_paying(tmp_path):
     assert "Spend the budget all the same?" in text
     assert "nothing was spent" in text
     assert not (tmp_path / "out").exists()
+
+
+def test_where_nobody_can_be_asked_a_run_that_drowns_needs_a_reason(tmp_path):
+    (tmp_path / "schema.json").write_text(json_text(keys(rows_guess=2000)))
+    (tmp_path / "visits.csv").write_text("age,diagnosis,ill\n31,D7,true\n")
+    words = ["--schema", tmp_path / "schema.json", "--epsilon", "0.1", "--delta", "1e-9", "--out", tmp_path / "out"]
+    asked = ["synthesize", tmp_path / "no such file.csv", *words]
+    for more in ((), ("--json",), ("--yes", " ")):
+        result = CliRunner().invoke(app, [str(word) for word in (*asked, *more)])
+        assert result.exit_code == 2
+        assert "--yes REASON" in result.stderr
+    assert not (tmp_path / "out").exists()
+    asked[1] = tmp_path / "visits.csv"
+    result = CliRunner().invoke(app, [str(word) for word in (*asked, "--method", "dpview", "--yes", "a trial")])
+    assert result.exit_code == 0, result.output
+    assert "warning: noise will drown" in result.stderr
+    assert Release.load(tmp_path / "out").schema.notes.endswith("it was made: a trial")
+
+
+def test_a_study_of_many_parties_is_warned_with_their_noise():
+    once, thrice = (outlook(job(rows_guess=2000), parties=number).columns["age"] for number in (1, 3))
+    assert thrice == pytest.approx(3 * once, rel=1e-2)

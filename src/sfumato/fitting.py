@@ -19,7 +19,7 @@ from sfumato.privacy.opening import kind_of, open_engine, open_local
 from sfumato.privacy.rows_per_person import PRICE, RowsPerPerson
 from sfumato.recipes import DEFAULT
 from sfumato.release import Release
-from sfumato.schema.acceptance import copied_lists
+from sfumato.schema.acceptance import ROWS, RULES, copied_lists
 from sfumato.schema.schema import Schema
 
 
@@ -117,12 +117,13 @@ def note_schema(ledger: Ledger, schema: Schema) -> None:
 
 
 def _note_acceptance(ledger: Ledger, schema: Schema) -> None:
-    """Which domains no noise covers, who said that they may be public, and why."""
+    """Which domains and keys no noise covers, who said that they may be public, and why."""
     for one in schema.accept_observed:
         for name in one.columns:
-            ledger.note(
-                f"domain of column {name!r} was observed in the data", f"accepted as public by {one.by}: {one.reason}"
+            what = (
+                f"key {name!r}" if name in (RULES, ROWS) and name not in schema.names else f"domain of column {name!r}"
             )
+            ledger.note(f"{what} was observed in the data", f"accepted as public by {one.by}: {one.reason}")
     if copied_lists(schema.columns, 0):
         ledger.note(
             "a list of observed categories half as long as the table would have stopped the run",

@@ -17,6 +17,7 @@ from sfumato.privacy.mechanism_choice import choose_mechanism
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.recipes import RECIPES, recipe_named, synthesizer_named
 from sfumato.recipes.auto import for_budget
+from sfumato.schema.acceptance import ROWS, RULES, observed_words
 from sfumato.schema.schema import Schema
 
 MOST_EPSILON, MOST_DELTA, MOST_ROWS = 10, 1e-4, 100
@@ -94,11 +95,18 @@ def check_observed(schema: Schema) -> None:
     """Refuse a schema with domains that were read off the data, unless a person has accepted each of them by name."""
     if schema.unaccepted:
         raise SchemaError(
-            f"the domain of {', '.join(schema.unaccepted)} was observed in the data, which can reveal persons. For "
-            "each column: declare what is publicly known and change 'domain_from'; or put it into 'ignore'; or accept "
-            "it by name, with your name and a reason (--accept-observed COLUMN --accepted-by NAME --reason TEXT, or "
-            "the key 'accept_observed' of the schema)"
+            f"{observed_words(schema.unaccepted)} was observed in the data, which can reveal persons. For each "
+            f"column: declare what is publicly known and change 'domain_from'; or put it into 'ignore'; or accept it "
+            "by name, with your name and a reason (--accept-observed COLUMN --accepted-by NAME --reason TEXT, or the "
+            "key 'accept_observed' of the schema)" + _keys_advice(schema.unaccepted)
         )
+
+
+def _keys_advice(names: tuple[str, ...]) -> str:
+    """What to do about keys of the table that were read from the rows."""
+    keys = [name for name in (RULES, ROWS) if name in names]
+    where = {RULES: "'rules_from'", ROWS: "'unit.rows_from'"}
+    return "".join(f". For {key!r}: confirm it and change {where[key]}, or accept it by that name" for key in keys)
 
 
 def unusual(schema: Schema, budget: Budget) -> list[str]:
@@ -129,7 +137,10 @@ def with_reason(schema: Schema, budget: Budget, reason: str | None) -> Schema:
             f"{'; '.join(found)}. Usual are epsilon up to {MOST_EPSILON}, delta up to {most:g} and up to {MOST_ROWS} "
             "rows of a person; to go on all the same, say why with --yes REASON"
         )
-    if not found:
-        return schema
+    return with_note(schema, f"unusual budget ({'; '.join(found)}): {reason}") if found else schema
+
+
+def with_note(schema: Schema, words: str) -> Schema:
+    """The schema with one more remark, which is published."""
     notes = f"{schema.notes}; " if schema.notes else ""
-    return schema.model_copy(update={"notes": f"{notes}unusual budget ({'; '.join(found)}): {reason}"})
+    return schema.model_copy(update={"notes": f"{notes}{words}"})

@@ -88,10 +88,16 @@ class Outlook:
         )
 
 
-def outlook(job: Job, rows: int | None = None) -> Outlook:
-    """What noise will do to a run, from public facts alone; `rows` is by default the guess of the schema."""
+def outlook(job: Job, rows: int | None = None, parties: int = 1) -> Outlook:
+    """What noise will do to a run, from public facts alone.
+
+    Args:
+        job: the run.
+        rows: a public guess of the rows; by default that of the schema.
+        parties: at how many parties one person may have rows.
+    """
     schema, budget = job.schema, job.opened
-    attributes, neighbours = Attributes(schema).all, Neighbours.of(schema)
+    attributes, neighbours = Attributes(schema).all, Neighbours.of(schema, parties)
     sizes = [_joint(one) for one in attributes]
 
     def noise(tables: int) -> float:

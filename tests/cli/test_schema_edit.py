@@ -81,6 +81,34 @@ def test_questions_about_the_table_come_last(tmp_path):
     assert Schema.load(file).unit.column is None
 
 
+def test_what_was_read_from_the_rows_stays_observed_until_a_person_confirms_it(tmp_path):
+    days = [{"name": name, "type": "date", "min": "2020-01-01", "max": "2021-12-31"} for name in ("born", "seen")]
+    seen = {
+        "name": "t",
+        "columns": days,
+        "ignore": ["note"],
+        "unit": {"column": "person", "rows": 6, "rows_from": "observed"},
+        "rules": [{"less_or_equal": ["born", "seen"]}],
+        "rules_from": "observed",
+    }
+    file = tmp_path / "s.yaml"
+    file.write_text(yaml.safe_dump(seen))
+    assert Schema.load(file).unaccepted == ("rules", "unit.rows")
+    result = edit(file, typed=[""] * 7)  # Enter confirms nothing
+    assert "Still to be confirmed: the rules." in result.output
+    assert Schema.load(file).unaccepted == ("rules", "unit.rows")
+    result = edit(file, typed=["persn", "persn?", "", "5", "", "", "a", "A. Steward", "all rules of its kind", "", ""])
+    assert "did you mean person?" in result.output
+    schema = Schema.load(file)
+    assert (schema.unit.rows, schema.observed, schema.unaccepted) == (5, ("rules",), ())
+    assert schema.accept_observed[0].columns == ("rules",)
+    file.write_text(yaml.safe_dump(seen))
+    edit(file, typed=["", "a", "A. Steward", "a number of ours", "", "", "k", "", ""])
+    assert Schema.load(file).observed == ("unit.rows",)
+    edit(file, typed=["-", "", "1", "", ""])  # no persons, no rule: nothing is left to have accepted
+    assert (Schema.load(file).observed, Schema.load(file).accept_observed) == ((), ())
+
+
 def test_an_interrupted_edit_goes_on_where_it_was(study):
     sfumato("schema", "draft", study / "trial.csv", "--out", study / "draft.json")
     before = (study / "draft.json").read_text()

@@ -87,3 +87,43 @@ def test_columns_that_are_ignored_may_hold_anything(tmp_path):
 def test_a_column_is_ignored_or_used(keys, message):
     with pytest.raises(SchemaError, match=message):
         schema_of(**keys)
+
+
+DAYS = [{"name": name, "type": "date", "min": "2020-01-01", "max": "2020-12-31"} for name in ("a", "b")]
+SEEN = {
+    "name": "t",
+    "columns": DAYS,
+    "unit": {"column": "person", "rows": 2, "rows_from": "observed"},
+    "rules": [{"less_or_equal": ["a", "b"]}],
+    "rules_from": "observed",
+}
+
+
+def test_rules_and_rows_that_were_read_from_the_data_are_accepted_by_name_and_told(tmp_path):
+    import pyarrow as pa
+
+    rows = pa.table({"person": ["p", "q"], "a": ["2020-01-01"] * 2, "b": ["2020-02-01"] * 2})
+    with pytest.raises(SchemaError, match=r"^the rules, and how many rows of a person count was observed"):
+        sfumato.fit(rows, SEEN, epsilon=1, method="dpview")
+    accepted = Schema.parse(SEEN).accepting(["rules", "unit.rows"], "A. Steward", "they follow from the form")
+    release = sfumato.Release.load(sfumato.fit(rows, accepted, epsilon=1, method="dpview").save(tmp_path / "r"))
+    assert release.ledger.observed == ("rules", "unit.rows")
+    assert "except that the rules, and how many rows of a person count was read from the data" in (
+        release.ledger.sentence()
+    )
+    assert "key 'rules' was observed in the data" in str([event.to_dict() for _, event in release.ledger.entries])
+    assert sfumato.card(release).stamp.words == "NOT FULLY PROTECTED"
+
+
+def test_a_key_that_was_not_observed_is_not_accepted():
+    known = SEEN | {"rules_from": "known"}
+    with pytest.raises(SchemaError, match="holds 'rules', and the schema does not say that it was observed"):
+        Schema.parse(known).accepting(["rules"], "me", "why not")
+    assert Schema.parse(known).observed == ("unit.rows",)
+
+
+def test_a_column_with_the_name_of_an_observed_key_is_refused():
+    clash = {"name": "rules", "type": "boolean"}
+    with pytest.raises(SchemaError, match="rename the column"):
+        Schema.parse(SEEN | {"columns": [*DAYS, clash]})
+    assert Schema.parse(SEEN | {"columns": [*DAYS, clash], "rules_from": "known"}).unaccepted == ("unit.rows",)

@@ -347,7 +347,10 @@ def test_an_unknown_key_is_answered_with_those_of_its_type():
         ({"label": "y"}, "key 'label' is 'y', which is not a column; give one of x"),
         ({"neighbours": "both"}, "key 'neighbours' is 'both'; give 'add-remove' or 'replace-one'"),
         ({"unit": {"rows": 0}}, "key 'unit.rows' is 0; give a number that is at least 1"),
-        ({"unit": {"row": 1}}, "key 'unit.row' is unknown; the keys of 'unit' are rows, column, keep, order_by, count"),
+        (
+            {"unit": {"row": 1}},
+            "key 'unit.row' is unknown; the keys of 'unit' are rows, rows_from, column, keep, order_by, count",
+        ),
         (
             {"unit": {"column": "x"}},
             "key 'unit.column' is 'x', which is also declared in 'columns'; "

@@ -16,6 +16,7 @@ from sfumato.files import check_new
 from sfumato.job import Job, foreseen, recipe_of, with_reason
 from sfumato.privacy.budget import budget_of
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.schema.acceptance import counted
 from sfumato.schema.schema import Schema
 
 
@@ -40,8 +41,8 @@ class Wanted:
         schema = draft.schema
         if schema.unaccepted:
             raise SchemaError(
-                f"{len(schema.unaccepted)} columns have domains that were observed in the data, and nobody has signed "
-                "for them; declare them or sign for them on the page of the schema"
+                f"{counted(schema.unaccepted)} observed in the data, and nobody has signed for that; declare it or "
+                "sign for it on the page of the schema"
             )
         budget = budget_of(self.epsilon, self.delta or None)
         return Job(with_reason(schema, budget, self.reason or None), recipe_of(self.method), budget)

@@ -66,6 +66,7 @@ def application(work: Work, door: Door) -> Starlette:
         Route("/new", table.begin, methods=["POST"]),
         Route(f"{draft}/schema", schema.show),
         Route(f"{draft}/schema", schema.change_many, methods=["POST"]),
+        Route(f"{draft}/table", schema.change_table, methods=["POST"]),
         Route(f"{draft}/column", schema.column),
         Route(f"{draft}/column", schema.change_column, methods=["POST"]),
         Route(f"{draft}/import", schema.bring, methods=["POST"]),

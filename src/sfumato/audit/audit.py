@@ -25,6 +25,7 @@ from sfumato.privacy.mechanisms import Noise
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.recipes import DEFAULT, RECIPES
 from sfumato.release.versions import versions
+from sfumato.schema.acceptance import observed_words
 from sfumato.schema.schema import Schema
 from sfumato.survey import survey_schema_text
 from sfumato.verify.findings import Finding, Result, found
@@ -141,7 +142,7 @@ def audit(
 
 def to_confirm(schema: Schema) -> tuple[str, ...]:
     """What is assumed to be public or true, and only the steward knows."""
-    found = [f"the domain of {name!r} was read from the data: confirm that it is public" for name in schema.observed]
+    found = [f"{observed_words([name])} was read from the data: confirm that it is public" for name in schema.observed]
     if schema.rows_guess is not None:
         found.append(f"the guess of {schema.rows_guess:,} rows is published with the schema: confirm that it is public")
     if schema.unit.column is None:

@@ -107,7 +107,7 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
         except SfumatoError as error:
             _complain(str(error), type(error).__name__, bool(kwargs.get("as_json")))
             raise typer.Exit(error.exit_code) from None
-        except KeyboardInterrupt as stop:
+        except (KeyboardInterrupt, typer.Abort) as stop:
             _complain(str(stop) or "interrupted; nothing was written", "Interrupted", bool(kwargs.get("as_json")))
             raise typer.Exit(130) from None
         except (typer.Exit, BrokenPipeError):

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sfumato.cli.console import JsonOption, explained, out, print_json
+from sfumato.cli.console import JsonOption, err, explained, out, print_json
 from sfumato.errors import ProtocolError
 from sfumato.fitting import check_fits
 from sfumato.identity import Signer, check_public
+from sfumato.outlook import outlook
 from sfumato.parties.authority import DAYS, Authority, write_certificates, write_request
 from sfumato.parties.consortium import add_signature, check_consent, read_manifest, signature_problems, write_manifest
 from sfumato.parties.consortium import revoke as revoke_signature
@@ -192,7 +193,8 @@ def strike(
 
 def _facts(manifest: Manifest) -> dict[str, Any]:
     """What a signature is a signature of, for programs."""
-    return manifest.to_dict() | {"sha256": manifest.digest, "study": manifest.study}
+    foreseen = list(outlook(manifest.job, parties=manifest.max_parties_per_person).warnings)
+    return manifest.to_dict() | {"sha256": manifest.digest, "study": manifest.study, "foreseen": foreseen}
 
 
 def _tell(as_json: bool, words: str, **facts: Any) -> None:
@@ -233,5 +235,7 @@ def _show(manifest: Manifest) -> None:
         times = "twice" if places == 1 else f"{places + 1}/{places} of"
         many = f"{'two' if places == 1 else places + 1} of them is protected with {times} the epsilon only"
         out.print(f"A person with rows at {many}; --max-parties-per-person makes noise for more.", soft_wrap=True)
+    for words in outlook(manifest.job, parties=places).warnings:
+        err.print(f"warning: {words}.", soft_wrap=True)
     for name, public in {**manifest.keys, "SHA-256 of all this": manifest.digest}.items():
         out.print(f"{name}: {public}", soft_wrap=True)

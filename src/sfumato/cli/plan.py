@@ -18,6 +18,7 @@ from sfumato.recipes import DEFAULT
 from sfumato.report.page import html_name
 from sfumato.report.plan_page import plan_page
 from sfumato.report.svg import percent
+from sfumato.schema.acceptance import observed_words
 
 UNSUPPORTED = 3
 """The exit code for a budget that cannot support the schema."""
@@ -126,7 +127,7 @@ def _print(plan: Plan) -> None:
     )
     _print_persons(plan)
     if plan.observed:
-        out.print(f"The guarantee will not cover the domain of {', '.join(plan.observed)}: it was read from the data.")
+        out.print(f"The guarantee will not cover {observed_words(plan.observed)}: it was read from the data.")
     if plan.lost:
         err.print(f"This budget cannot support the schema. Columns at fault: {', '.join(plan.lost)}.")
         for number, way in enumerate(plan.ways_out, start=1):

@@ -19,6 +19,7 @@ from sfumato.files import PRIVATE, check_new, write_new
 from sfumato.fitting import check_fits
 from sfumato.intake.checking import Problem, problems
 from sfumato.intake.codec import SchemaCodec
+from sfumato.schema.acceptance import observed_words
 from sfumato.schema.draft import draft as draft_schema
 from sfumato.schema.schema import Schema
 from sfumato.text import one_line
@@ -60,8 +61,8 @@ def check(
     out.print(f"The table fits {schema}: {len(domain)} columns.")
     if public.unaccepted:
         out.print(
-            f"The domain of {', '.join(public.unaccepted)} was observed in the data; declare what is publicly known, "
-            "or accept it by name."
+            f"Observed in the data: {observed_words(public.unaccepted)}. Declare what is publicly known, or accept it "
+            "by name."
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from sfumato.cli.schema_text import schema_text
 from sfumato.errors import SchemaError
 from sfumato.files import PRIVATE, replacing
 from sfumato.schema import confirming
+from sfumato.schema.acceptance import ROWS, RULES, observed_words
 from sfumato.schema.confirming import Group, groups
 from sfumato.schema.schema import Schema
 from sfumato.text import one_line
@@ -35,12 +37,20 @@ def edit(
     target = out_file or schema
     session = _Session(Schema.load(target if target.exists() else schema), target)
     schema_text(session.schema, target)  # an unknown ending is refused before the first question
-    while not session.done and (waiting := session.waiting()):
-        session.settle(waiting[0])
-    if not session.done and not session.waiting():
-        session.table()
-    left, columns = len(session.schema.unaccepted), len(session.schema.columns)
-    out.print(f"{target}: {session.answers} answers; {left} of {columns} columns are still to be confirmed.")
+    try:
+        while not session.done and (waiting := session.waiting()):
+            session.settle(waiting[0])
+        if not session.done and not session.waiting():
+            session.table()
+    except typer.Abort:  # the end of input, or Ctrl-C: every answer is on disk
+        out.print()
+    left, columns = session.schema.unaccepted, session.schema.names
+    open_columns = len(set(left) & set(columns))
+    out.print(
+        f"{target}: {session.answers} answers; {open_columns} of {len(columns)} columns are still to be confirmed."
+    )
+    for key in [name for name in left if name not in columns]:
+        out.print(f"Still to be confirmed: {observed_words([key])}.")
 
 
 class _Session:
@@ -83,12 +93,17 @@ class _Session:
         out.print()
         out.print("The columns are settled. A few questions about the table as a whole; Enter leaves it as it is.")
         self._keep(self._persons)
+        if ROWS in self.schema.unaccepted:
+            self._keep(self._rows_of_a_person)
         self._keep(self._label)
         if self.schema.rules:
-            out.print("These rules were seen in the rows. Keep those that must hold by what the columns mean:")
+            seen = RULES in self.schema.unaccepted
+            out.print("These rules were seen in the rows:" if seen else "The rules are:")
             for number, rule in enumerate(self.schema.rules, 1):
                 out.print(f"{number}. {rule}", soft_wrap=True)
             self._keep(self._dropped)
+            if RULES in self.schema.unaccepted:
+                self._keep(self._kept)
         while self._keep(self._rule):
             pass
         self._keep(self._rows)
@@ -114,8 +129,35 @@ class _Session:
         column = self._ask(f"Column that tells persons apart, or - for none (now {one_line(now)})")
         if not column:
             return None
+        known = confirming.known_columns(self.schema)
+        if (
+            column not in ("-", *known)
+            and self._ask(f"{_unknown(column, known)} Type it again if it is right") != column
+        ):
+            raise SchemaError("then give the column again")
         rows = 1 if column == "-" else _whole(self._ask("How many rows of a person count? Noise grows with it"))
         return confirming.with_persons(self.schema, None if column == "-" else column, rows)
+
+    def _rows_of_a_person(self) -> Schema | None:
+        unit = self.schema.unit
+        words = f"{unit.rows} rows of a person count: the draft read that from the rows. A number of your own"
+        answer = self._ask(f"{words}, or [a]ccept it as observed")
+        if answer.lower() == "a":
+            return self._accepted((ROWS,))
+        return confirming.with_persons(self.schema, unit.column, _whole(answer)) if answer else None
+
+    def _kept(self) -> Schema | None:
+        answer = self._ask("These rules [k]: must hold, by what the columns mean  [a]ccept as observed  [s]kip")
+        match answer[:1].lower():
+            case "k":
+                return confirming.confirmed_rules(self.schema)
+            case "a":
+                return self._accepted((RULES,))
+        return None
+
+    def _accepted(self, names: tuple[str, ...]) -> Schema:
+        self._by = self._by or self._ask("Your name, which will be published")
+        return self.schema.accepting(names, self._by, self._ask("Why may this be public?"))
 
     def _label(self) -> Schema | None:
         column = self._ask(f"Column that models are to predict (now {one_line(self.schema.label or 'none')})")
@@ -158,14 +200,20 @@ class _Session:
             case "i":
                 return confirming.ignored(self.schema, names)
             case "a":
-                self._by = self._by or self._ask("Your name, which will be published")
-                return self.schema.accepting(names, self._by, self._ask("Why may these values be public?"))
+                return self._accepted(names)
         out.print("Give one of the letters in brackets.")
         return None
 
     def _ask(self, question: str) -> str:
         self.answers += 1
         return str(typer.prompt(question, default="", show_default=False)).strip()
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    """That a schema does not speak of a column, and which one may be meant."""
+    near = get_close_matches(name, known, 1)
+    meant = f"; did you mean {near[0]}?" if near else "."
+    return one_line(f"The schema does not speak of a column {name}{meant}")
 
 
 def _number(text: str) -> int | float:

@@ -45,7 +45,8 @@ def synthesize(
         str, typer.Option(help="Where rows are counted: memory, spool (on disk), sql (in their database) or auto.")
     ] = "auto",
     yes: Annotated[
-        str | None, typer.Option(metavar="REASON", help="Go on with an unusual budget, and say why; it is published.")
+        str | None,
+        typer.Option(metavar="REASON", help="Go on with an unusual budget or one that drowns, and why; published."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -59,6 +60,7 @@ def synthesize(
     from sfumato.privacy.budget import budget_of
     from sfumato.release import storage
     from sfumato.release.manifest import manifest_hash
+    from sfumato.schema.acceptance import counted
     from sfumato.schema.schema import Schema
     from sfumato.verify.signing import sign as sign_release
 
@@ -70,7 +72,7 @@ def synthesize(
     recipe, budget = recipe_of(method, views, synthesizer), budget_of(epsilon, delta)
     public = with_reason(Schema.load(schema), budget, yes)
     job = Job(accepting(public, accept_observed, accepted_by, reason), recipe, budget)
-    foreseen = foretell(job, for_people=not as_json, asks=yes is None)
+    job, foreseen = foretell(job, for_people=not as_json, reason=yes)
     with payment_for(job, book, population, proposal, out_folder.name) as payment, stages(STAGES) as show:
 
         def progress(stage: str) -> None:
@@ -95,7 +97,7 @@ def synthesize(
     out.print(f"Guarantee: {report['guarantee']}.")
     if release.schema.observed:
         out.print(
-            f"NOT FULLY PROTECTED: {len(release.schema.observed)} columns have a domain that was read from the data."
+            f"NOT FULLY PROTECTED: {counted(release.schema.observed)} read from the data, and no noise covers that."
         )
     if job.schema.rules:
         redrawn = storage.read_json(out_folder / "release.json")["rules"]["share_of_rows_drawn_again"]

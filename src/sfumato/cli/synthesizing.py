@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import typer
 
 from sfumato.cli.console import err, out
 from sfumato.errors import BudgetError, DataError, ReleaseError, SchemaError
-from sfumato.job import Job
+from sfumato.job import Job, with_note
 from sfumato.outlook import outlook
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
@@ -19,18 +20,32 @@ STAGES = 6
 """read, encode, learn, reconcile, synthesize, done"""
 
 
-def foretell(job: Job, for_people: bool = True, asks: bool = False) -> tuple[str, ...]:
-    """Say what noise will do before anything is spent; if it drowns columns, a person at a terminal is asked first."""
+def foretell(job: Job, for_people: bool = True, reason: str | None = None) -> tuple[Job, tuple[str, ...]]:
+    """Say what noise will do before anything is spent.
+
+    If it will drown columns, a person at a terminal is asked; where nobody can be asked, the run is refused, unless
+    somebody gave a reason beforehand, which is published. A budget that is spent does not come back, and a refusal
+    costs nothing.
+    """
     expected = outlook(job)
     for words in expected.words:
         if expected.warnings:
             err.print(f"warning: {words}.", soft_wrap=True)
         elif for_people and not out.quiet:
             err.print(f"note: {words}.", soft_wrap=True)
-    asks = asks and for_people and bool(expected.warnings) and sys.stdin.isatty() and err.is_terminal
-    if asks and not typer.confirm("Spend the budget all the same?", err=True):
+    if not expected.warnings:
+        return job, ()
+    if reason and reason.strip():
+        words = f"noise was expected to drown much of it, and it was made: {reason}"
+        return replace(job, schema=with_note(job.schema, words)), expected.warnings
+    if not (for_people and sys.stdin.isatty() and err.is_terminal):
+        raise BudgetError(
+            "noise will drown what was asked for, and nobody is at a terminal to say whether to pay all the same; "
+            "nothing was spent. sfumato plan shows what other budgets would buy; to go on, say why with --yes REASON"
+        )
+    if not typer.confirm("Spend the budget all the same?", err=True):
         raise BudgetError("you said no; nothing was spent, and sfumato plan shows what other budgets would buy")
-    return expected.warnings
+    return job, expected.warnings
 
 
 def accepting(schema: Schema, columns: list[str] | None, by: str | None, reason: str | None) -> Schema:

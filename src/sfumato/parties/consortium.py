@@ -18,6 +18,7 @@ from sfumato.identity import Signer, verified
 from sfumato.job import check_observed
 from sfumato.parties.manifest import LONGEST, Manifest
 from sfumato.parties.questions import UNREADABLE
+from sfumato.schema.acceptance import observed_words
 from sfumato.schema.schema import Schema
 
 
@@ -47,7 +48,7 @@ def check_consent(schema: Schema, agreed: bool) -> None:
     check_observed(schema)
     if schema.observed and not agreed:
         raise SchemaError(
-            f"the domain of {', '.join(schema.observed)} was observed in the data, which can reveal persons; if you "
+            f"{observed_words(schema.observed)} was observed in the data, which can reveal persons; if you "
             "agree that it may be public, as the schema says, give --accept-observed-domain"
         )
 

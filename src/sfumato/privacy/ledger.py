@@ -12,6 +12,7 @@ from sfumato.exact import printed_up
 from sfumato.privacy.accountant import membership_advantage
 from sfumato.privacy.budget import ZCDP, Budget, PureDP, Share, budget_from_dict
 from sfumato.privacy.events import Event, Free, event_from_dict, total_cost
+from sfumato.schema.acceptance import observed_words
 from sfumato.text import html_line
 
 Entry = tuple[str, Event]
@@ -32,7 +33,7 @@ class Statement:
         budget: what the run was allowed to spend.
         protects: whose rows the guarantee is about, and which change of them it hides.
         entries: every event, in order, with the stage that asked for it; the total is recomputed from them.
-        observed: columns whose domain was read from the data, which the guarantee does not cover.
+        observed: what was read from the data, which the guarantee does not cover: columns whose domain was, and keys.
     """
 
     budget: Budget
@@ -54,7 +55,7 @@ class Statement:
         """The guarantee in plain words, with its exceptions."""
         protecting = f"protecting {self.protects}"
         if self.observed:
-            protecting += f", except that the domain of {', '.join(self.observed)} was read from the data"
+            protecting += f", except that {observed_words(self.observed)} was read from the data"
         if isinstance(self.budget, ZCDP):
             return f"rho = {printed_up(self.budget.rho)} of zero-concentrated DP, {protecting}"
         promise = f"epsilon = {printed_up(self.budget.epsilon)}"

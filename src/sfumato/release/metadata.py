@@ -19,6 +19,7 @@ from sfumato.pipeline import Recipe
 from sfumato.privacy.budget import ZCDP, PureDP
 from sfumato.privacy.events import Choice, Free, Noisy
 from sfumato.privacy.ledger import Statement
+from sfumato.schema.acceptance import observed_words
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
 from sfumato.schema.schema import Schema
 
@@ -163,7 +164,7 @@ def _registry(schema: Schema, statement: Statement, recipe: Recipe) -> dict[str,
     variant = "Zero-concentrated DP" if isinstance(budget, ZCDP) else "Pure DP" if isinstance(budget, PureDP) else ""
     events = [event for _, event in statement.entries if not isinstance(event, Free)]
     unprotected = ["the schema: columns, their types and their declared domains"]
-    unprotected += [f"the domain of {name}, which was read from the data" for name in statement.observed]
+    unprotected += [f"{observed_words([name])}, which was read from the data" for name in statement.observed]
     if schema.may_refuse:
         unprotected.append("that no value of the table broke the schema")
     return {

@@ -20,12 +20,14 @@ class Unit(BaseModel):
     """Whom privacy protects: a person who owns at most `rows` rows, told apart by the identifier `column`.
 
     Of a person with more rows, `keep` says which are counted: a random choice, or the first or latest by `order_by`.
-    `count` says what a table adds up to: rows, or persons. Then each of m rows of a person counts 1/m.
+    `count` says what a table adds up to: rows, or persons. Then each of m rows of a person counts 1/m. `rows_from` says
+    where the number of rows comes from, as `domain_from` does for a column.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     rows: Annotated[int, Strict(), Field(ge=1)] = 1
+    rows_from: DomainFrom = DomainSource.DECLARED
     column: Name | None = None
     keep: Literal["random", "first", "latest"] = "random"
     order_by: Name | None = None

@@ -8,6 +8,7 @@ from itertools import compress
 from typing import Any
 
 from sfumato.errors import SchemaError
+from sfumato.schema.acceptance import ROWS, RULES
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime
 from sfumato.schema.schema import Schema
 
@@ -56,6 +57,13 @@ def _kind(column: Column) -> str:
 
 def domain_text(column: Column) -> str:
     """What a release would publish of a column, in a few words."""
+    words = _values_text(column)
+    if column.derived is not None:
+        words += f"; computed from {column.derived.of}"
+    return words + (f"; missing: {', '.join(map(repr, column.null_values))}" if column.nullable else "")
+
+
+def _values_text(column: Column) -> str:
     match column:
         case Categorical():
             shown = ", ".join(column.labels[:8])
@@ -65,6 +73,8 @@ def domain_text(column: Column) -> str:
         case Date() | Datetime():
             return f"{column.min} to {column.max}"
         case _:
+            if column.values is not None:
+                return ", ".join(f"{one:g}" for one in column.values)
             words = f"{column.min:g} to {column.max:g}"
             return words + (f", and {', '.join(f'{one:g}' for one in column.special)}" if column.special else "")
 
@@ -76,8 +86,18 @@ def declared(schema: Schema, names: Sequence[str], note: str) -> Schema:
 
 def bounded(schema: Schema, name: str, low: Any, high: Any) -> Schema:
     """A column of numbers with bounds that a person gave; bins follow from them."""
-    keys = {"min": low, "max": high, "edges": None, "values": None, "domain_from": "declared", "note": None}
-    return _changed(schema, [name], keys)
+    changes = {"min": low, "max": high, "edges": None, "values": None, "domain_from": "declared", "note": None}
+    keys = schema.to_dict()
+    for column in keys["columns"]:
+        derived = column.get("derived", {})
+        if derived.get("of") == name and "edges" in derived:  # its intervals begin and end where the numbers do
+            derived["edges"] = [low, *derived["edges"][1:-1], high]
+    return Schema.parse(_merged(keys, [name], changes))
+
+
+def known_columns(schema: Schema) -> tuple[str, ...]:
+    """All columns of the table that the schema speaks of; a draft speaks of all there are."""
+    return (*schema.names, *schema.ignore, *([schema.unit.column] if schema.unit.column else []))
 
 
 def ignored(schema: Schema, names: Sequence[str]) -> Schema:
@@ -102,10 +122,11 @@ def special(schema: Schema, name: str, values: Sequence[int | float]) -> Schema:
 def with_persons(schema: Schema, column: str | None, rows: int) -> Schema:
     """This column tells persons apart, of whom so many rows count; None if each row is a person."""
     if column is None:
-        return _without_empty(schema.to_dict() | {"unit": None})
+        return _without_empty(_unsigned(schema.to_dict(), ROWS) | {"unit": None})
     kept = ignored(schema, [column]).to_dict() if column in schema.names else schema.to_dict()
     kept["ignore"] = [name for name in kept.get("ignore", []) if name != column]
-    return _without_empty(kept | {"unit": {"column": column, "rows": rows}})
+    unit = {**kept.get("unit", {}), "column": column, "rows": rows, "rows_from": "declared"}
+    return _without_empty(_unsigned(kept, ROWS) | {"unit": unit})
 
 
 def with_label(schema: Schema, column: str) -> Schema:
@@ -130,7 +151,22 @@ def without_rules(schema: Schema, numbers: Collection[int]) -> Schema:
     if not set(numbers) <= set(range(1, len(schema.rules) + 1)):
         raise SchemaError(f"rules have the numbers 1 to {len(schema.rules)}; give some of these")
     kept = [rule for number, rule in enumerate(keys.get("rules", []), 1) if number not in numbers]
+    if not kept:
+        keys = _unsigned(keys, RULES) | {"rules_from": None}
     return _without_empty(keys | {"rules": kept})
+
+
+def confirmed_rules(schema: Schema) -> Schema:
+    """The rules hold by what the columns mean, and not only in the rows that were seen."""
+    return Schema.parse(_unsigned(schema.to_dict(), RULES) | {"rules_from": "known"})
+
+
+def _unsigned(keys: dict[str, Any], name: str) -> dict[str, Any]:
+    """The keys without anybody's acceptance of what is no longer observed."""
+    left = [
+        one | {"columns": [each for each in one["columns"] if each != name]} for one in keys.get("accept_observed", [])
+    ]
+    return keys | {"accept_observed": [one for one in left if one["columns"]]}
 
 
 def _without_empty(keys: dict[str, Any]) -> Schema:
@@ -138,9 +174,12 @@ def _without_empty(keys: dict[str, Any]) -> Schema:
 
 
 def _changed(schema: Schema, names: Sequence[str], changes: dict[str, Any]) -> Schema:
-    keys = schema.to_dict()
+    return Schema.parse(_merged(schema.to_dict(), names, changes))
+
+
+def _merged(keys: dict[str, Any], names: Sequence[str], changes: dict[str, Any]) -> dict[str, Any]:
     for place, column in enumerate(keys["columns"]):
         if column["name"] in names:
             merged = column | changes
             keys["columns"][place] = {key: value for key, value in merged.items() if value is not None}
-    return Schema.parse(keys)
+    return keys

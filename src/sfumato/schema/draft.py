@@ -241,12 +241,12 @@ def _ruled(keys: Keys, seen: Sequence[tuple[Keys, Finding]]) -> list[Finding]:
     """Declare what was seen as rules, but for those that the schema would refuse."""
     found = []
     for rule, finding in seen:
-        ruled = keys | {"rules": [*keys.get("rules", ()), rule]}
+        ruled = keys | {"rules": [*keys.get("rules", ()), rule], "rules_from": "observed"}
         try:
             Schema.parse(ruled)
         except SchemaError:
             continue
-        keys["rules"] = ruled["rules"]
+        keys |= {key: ruled[key] for key in ("rules", "rules_from")}
         found.append(finding)
     return found
 

@@ -49,7 +49,7 @@ def unit_of(facts: Facts) -> tuple[Keys, str]:
         f"{facts.distinct:,} values in {facts.rows:,} rows: it tells persons apart. 95 of 100 own at most {rows} rows; "
         f"counting {rows} of each leaves out {lost:,} rows, and the noise grows with this number"
     )
-    return {"column": facts.name, "rows": rows}, why
+    return {"column": facts.name, "rows": rows, "rows_from": "observed"}, why
 
 
 def serial_number(facts: Facts) -> str | None:

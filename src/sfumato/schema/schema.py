@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
 
 from sfumato.errors import SchemaError
-from sfumato.schema.acceptance import Acceptance, acceptance_problems
+from sfumato.schema.acceptance import ROWS, RULES, Acceptance, acceptance_problems
 from sfumato.schema.bad_values import bad_value_problems
 from sfumato.schema.column_base import Unit
 from sfumato.schema.columns import Column
@@ -21,7 +21,7 @@ from sfumato.schema.contradictions import contradiction
 from sfumato.schema.cross_checks import arrangement_problems
 from sfumato.schema.expansion import MOST, expanded_size
 from sfumato.schema.features import MissingPattern, Recode, Together
-from sfumato.schema.fields import BadValue, DomainSource, Flag, Name, Text, complaint, repetition
+from sfumato.schema.fields import BadValue, DomainFrom, DomainSource, Flag, Name, Text, complaint, repetition
 from sfumato.schema.labels import labels
 from sfumato.schema.messages import explain
 from sfumato.schema.notebook import columns_html
@@ -65,6 +65,7 @@ class Schema(BaseModel):
     apart: tuple[tuple[Name, ...], ...] = ()
     bitwise: Flag = False
     rules: tuple[Rule, ...] = ()
+    rules_from: DomainFrom = DomainSource.DECLARED
 
     def _repr_html_(self) -> str:
         """The columns, their values and the rules, for notebooks."""
@@ -139,7 +140,7 @@ class Schema(BaseModel):
                 "a person identifier is never synthesised, so remove that column"
             )
         yield from self._ignore_problems(names)
-        yield from acceptance_problems(self.accept_observed, self.columns)
+        yield from acceptance_problems(self.accept_observed, self.columns, self._observed_keys)
         if self.rows_guess is not None and len(str(self.rows_guess).rstrip("0")) > 1:
             yield (
                 f"key 'rows_guess' is {self.rows_guess}, and the number of rows is private; "
@@ -190,12 +191,18 @@ class Schema(BaseModel):
 
     @property
     def observed(self) -> tuple[str, ...]:
-        """The columns whose domain was taken from the data, by their own account."""
-        return tuple(column.name for column in self.columns if column.domain_from is DomainSource.OBSERVED)
+        """What was taken from the data, by its own account: columns by name, then `rules` and `unit.rows`."""
+        columns = (column.name for column in self.columns if column.domain_from is DomainSource.OBSERVED)
+        return (*columns, *self._observed_keys)
+
+    @property
+    def _observed_keys(self) -> tuple[str, ...]:
+        rules = self.rules and self.rules_from is DomainSource.OBSERVED
+        return (*([RULES] if rules else []), *([ROWS] if self.unit.rows_from is DomainSource.OBSERVED else []))
 
     @property
     def unaccepted(self) -> tuple[str, ...]:
-        """The observed columns whose domain nobody has accepted as public."""
+        """What of `observed` nobody has accepted as public."""
         accepted = {name for one in self.accept_observed for name in one.columns}
         return tuple(name for name in self.observed if name not in accepted)
 

@@ -16,6 +16,7 @@ from sfumato.fitting import open_ledger
 from sfumato.job import unusual
 from sfumato.outlook import outlook
 from sfumato.recipes import RECIPES
+from sfumato.schema.acceptance import counted
 
 PRESETS = (
     ("0.2", "strong protection, coarse statistics"),
@@ -40,7 +41,7 @@ async def show(request: Request) -> Response:
         chosen=chosen,
         methods=[(name, str(recipe.guarantee), recipe.summary) for name, recipe in RECIPES.items()],
         presets=PRESETS,
-        unsigned=draft.schema.unaccepted,
+        unsigned=counted(draft.schema.unaccepted) if draft.schema.unaccepted else "",
         facts=await in_thread(_facts, work_of(request), draft, chosen),
         command=command(*words),
     )

@@ -21,6 +21,7 @@ from sfumato.app.work import Draft
 from sfumato.errors import SchemaError
 from sfumato.intake.codec import SchemaCodec
 from sfumato.schema import confirming
+from sfumato.schema.acceptance import ROWS, RULES
 from sfumato.schema.schema import Schema
 
 MANY_CODES = 1000
@@ -64,6 +65,8 @@ async def show(request: Request) -> Response:
         lines=wanted,
         total=len(lines),
         observed=sum(line.observed and not line.signed for line in lines),
+        keys=[name for name in draft.schema.unaccepted if name in (RULES, ROWS)],
+        unit=draft.schema.unit,
         find=find,
         only=only,
         kinds=TYPES,
@@ -93,6 +96,23 @@ async def change_many(request: Request) -> Response:
     else:
         draft.write_schema(changed(draft.keys(), chosen, action))
     return RedirectResponse(f"/draft/{draft.id}/schema?{urlencode({'find': find, 'only': only})}", 303)
+
+
+@explained
+async def change_table(request: Request) -> Response:
+    """Settle what the draft took from the rows of the table as a whole: rules, and how many rows of a person count."""
+    draft, form = draft_of(request), await read_form(request)
+    schema, action = draft.schema, text_of(form, "action")
+    if action == "drop-rules":
+        draft.write_schema(confirming.without_rules(schema, range(1, len(schema.rules) + 1)).to_dict())
+    elif action == "rows":
+        number = text_of(form, "rows")
+        if not number.isdecimal():
+            raise SchemaError("give how many rows of a person count, a whole number such as 5")
+        draft.write_schema(confirming.with_persons(schema, schema.unit.column, int(number[:9])).to_dict())
+    else:
+        draft.sign((RULES, ROWS), person_of(request, form), text_of(form, "reason"))
+    return RedirectResponse(f"/draft/{draft.id}/schema", 303)
 
 
 @explained
