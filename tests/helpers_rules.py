@@ -75,7 +75,7 @@ KINDS = {
 
 
 def schema_with(rules):
-    return Schema.parse({"name": "things", "on_bad_value": "refuse", "columns": COLUMNS, "rules": rules})
+    return Schema.parse({"name": "things", "columns": COLUMNS, "rules": rules})
 
 
 def random_schema(seed):

@@ -108,8 +108,13 @@ def open_ledger(job: Job) -> Ledger:
 def note_schema(ledger: Ledger, schema: Schema) -> None:
     """The first notes of a ledger: what the run took from the schema, and whether a value could have stopped it."""
     ledger.note("read the schema", "the schema is public")
+    if schema.rules:
+        ledger.note(
+            "a row that breaks a rule counts as one that obeys",
+            "a public function of that row alone; see docs/rules.md",
+        )
     if schema.may_refuse:
-        what = "a value that breaks the schema" + (", or a row that breaks a rule," if schema.rules else "")
+        what = "a value that breaks the schema" + (", or a row that breaks a rule," if schema.rules_may_refuse else "")
         ledger.note(
             f"{what} would have stopped the run",
             "not covered by the guarantee: that there is a release says that no row did; see on_bad_value",

@@ -29,11 +29,13 @@ def forgiving(schema):
 
 
 FORGIVING = {seed: schema for seed in range(14) if (schema := forgiving(random_schema(seed)))}
+SCHEMAS = {f"missing {seed}": schema for seed, schema in FORGIVING.items()}
+SCHEMAS |= {f"nothing said {seed}": random_schema(seed) for seed in range(14)}
 
 
-@pytest.mark.parametrize("seed", FORGIVING)
-def test_no_row_stops_a_run_and_every_row_obeys(seed):
-    schema = FORGIVING[seed]
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_no_row_stops_a_run_and_every_row_obeys(name):
+    schema = SCHEMAS[name]
     ruled = Ruled(schema)
     codes = Attributes(schema).encode(SchemaCodec(schema).encode(TABLE))
     placed = Intake(schema).encode(TABLE).records
@@ -44,11 +46,11 @@ def test_no_row_stops_a_run_and_every_row_obeys(seed):
         np.testing.assert_array_equal(placed[name][~bad], codes[name][~bad])
 
 
-@pytest.mark.parametrize("seed", list(FORGIVING)[:4])
-def test_what_becomes_of_a_row_depends_on_that_row_alone(seed):
-    intake = Intake(FORGIVING[seed])
+@pytest.mark.parametrize("name", [*list(SCHEMAS)[:3], *list(SCHEMAS)[-3:]])
+def test_what_becomes_of_a_row_depends_on_that_row_alone(name):
+    intake = Intake(SCHEMAS[name])
     together = intake.encode(TABLE).records
-    order = np.random.default_rng(seed).permutation(len(TABLE))
+    order = np.random.default_rng(0).permutation(len(TABLE))
     mixed = intake.encode(TABLE.take(pa.array(order))).records
     few = [intake.encode(TABLE.slice(row, 1)).records for row in range(20)]
     for name in together.domain:
@@ -81,20 +83,52 @@ def person(**policies):
     return Schema.parse(PERSON | {"columns": columns})
 
 
-def codes_of(schema):
+REFUSING = {"age": "refuse", "status": "refuse", "pension": "refuse"}
+
+
+def codes_of(schema, names=("status", "pension")):
     rows = Intake(schema).encode(PEOPLE).records
-    return [tuple(int(rows[name][row]) for name in ("status", "pension")) for row in range(4)]
+    return [tuple(int(rows[name][row]) for name in names) for row in range(4)]
 
 
 def test_a_policy_says_what_a_row_counts_as():
     """The child is not married, and at 30 the pension is not 8; both rows that obey stay as they are."""
     missing = len(Schema.parse(PERSON)["pension"].binning())
-    assert codes_of(person(status="other", pension="missing")) == [(2, 0), (0, 0), (1, 9), (0, missing)]
-    assert codes_of(person(status="other", pension="clip")) == [(2, 0), (0, 0), (1, 9), (0, 3)]
+    keep = {"age": "refuse"}
+    assert codes_of(person(**keep, status="other", pension="missing")) == [(2, 0), (0, 0), (1, 9), (0, missing)]
+    assert codes_of(person(**keep, status="other", pension="clip")) == [(2, 0), (0, 0), (1, 9), (0, 3)]
+
+
+def test_where_nothing_is_said_a_row_counts_as_the_nearest_one():
+    """Columns change in the order of the schema: a married child is as old as married ones, and so is the pensioner."""
+    assert [column.on_bad_value for column in person().columns] == [None] * 3
+    schema = person()
+    bins = schema["age"].binning()
+    ages = bins.code(np.array([16, 10, 70, 60])).tolist()
+    found = codes_of(schema, ("age", "status", "pension"))
+    assert found == [(ages[0], 1, 0), (ages[1], 0, 0), (ages[2], 1, 9), (ages[3], 0, 8)]
+
+
+def test_a_run_does_not_depend_on_whether_rows_obey():
+    release = fit(PEOPLE, person(), epsilon=1, method="privbayes")
+    questions = [event.question for _, event in release.ledger.entries]
+    assert "a row that breaks a rule counts as one that obeys" in questions
+    assert "a value that breaks the schema would have stopped the run" in questions
+
+
+def test_refusals_of_the_whole_table_are_kept_where_they_are_written_down():
+    schema = Schema.parse(PERSON | {"on_bad_value": "refuse"})
+    assert schema.to_dict()["on_bad_value"] == "refuse"
+    assert schema.rules_may_refuse
+    assert not Schema.parse(PERSON).rules_may_refuse
+    with pytest.raises(DataError, match="rule number 1"):
+        Intake(schema).encode(PEOPLE)
 
 
 @pytest.mark.parametrize(
-    ("policies", "number"), [({}, 1), ({"pension": "missing"}, 1), ({"status": "other"}, 2)], ids=["all", "1", "2"]
+    ("policies", "number"),
+    [(REFUSING, 1), (REFUSING | {"pension": "missing"}, 1), (REFUSING | {"status": "other"}, 2)],
+    ids=["all", "1", "2"],
 )
 def test_a_row_without_a_place_is_refused_by_rule_and_not_by_value(policies, number):
     with pytest.raises(DataError, match=f"rule number {number}, .*: a row breaks it. Say what becomes") as refusal:
@@ -104,13 +138,16 @@ def test_a_row_without_a_place_is_refused_by_rule_and_not_by_value(policies, num
 
 def test_the_ledger_says_that_a_row_could_have_stopped_the_run():
     obeying = PEOPLE.take(pa.array([1, 2]))
-    release = fit(obeying, person(), epsilon=1, method="privbayes")
+    release = fit(obeying, person(**REFUSING), epsilon=1, method="privbayes")
     questions = [event.question for _, event in release.ledger.entries]
     assert "a value that breaks the schema, or a row that breaks a rule, would have stopped the run" in questions
 
 
 def test_the_steward_is_told_which_rows():
-    told = [(one.column, one.others, one.rows.tolist(), one.stops) for one in problems(PEOPLE, person(pension="clip"))]
+    told = [
+        (one.column, one.others, one.rows.tolist(), one.stops)
+        for one in problems(PEOPLE, person(**REFUSING | {"pension": "clip"}))
+    ]
     assert told == [("age", ("status",), [0], True), ("pension", ("age",), [3], False)]
 
 

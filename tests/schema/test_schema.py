@@ -92,7 +92,7 @@ def test_defaults_are_the_documented_ones():
         None,
     )
     assert (column.nullable, column.null_values, column.domain_from) == (False, (), "declared")
-    assert (schema.on_bad_value, column.on_bad_value, column.dtype) == ("refuse", None, None)
+    assert (schema.default_policy, column.on_bad_value, column.dtype) == ("refuse", None, None)
 
 
 def test_to_dict_round_trips():

@@ -45,7 +45,7 @@ def equal_rows(schema: Schema, last: bool, rows: int, person: int) -> pa.Table:
 
 
 def _obeying(codes: Records, schema: Schema, rng: np.random.Generator) -> Records:
-    """Rows that rules let in: others would be refused, and say nothing of a run."""
+    """Rows that rules let in: others would count as ones that do, or be refused, and say nothing of a run."""
     if not schema.rules:
         return codes
     attributes = Attributes(schema)

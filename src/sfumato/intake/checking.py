@@ -60,9 +60,9 @@ def _rule_problems(columns: Records, schema: Schema) -> Iterator[Problem]:
             if rows.any():
                 words = f"rule number {number}, {str(rule)!r}: a row breaks it"
                 words += (
-                    "; give such rows a place with 'on_bad_value' of a column that it speaks of"
+                    "; give such rows a place with 'on_bad_value' of a column that it speaks of, other than 'refuse'"
                     if stops
-                    else "; it counts with other values, as 'on_bad_value' says"
+                    else "; it counts with other values (docs/rules.md, Rows that break a rule)"
                 )
                 yield Problem(rule.names[0], words, np.flatnonzero(rows), stops, rule.names[1:])
 

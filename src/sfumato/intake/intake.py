@@ -63,7 +63,7 @@ class Intake:
         unit = self.schema.unit
         persons = None
         if unit.column is not None:
-            table, persons = identified(table, unit.column, drop=self.schema.on_bad_value != "refuse")
+            table, persons = identified(table, unit.column, drop=self.schema.default_policy != "refuse")
         columns = self._codec.encode(table)
         if self.schema.rules:
             columns = self._obedience.require(columns)

@@ -1,9 +1,9 @@
 """What becomes of rows that break a rule: they are given a place, by a public function of one row, or refused.
 
 A row breaks a rule here if its codes lie in a cell that no row may hold. `on_bad_value` of the columns that rules speak
-of says what may be changed in it: a column whose policy is `refuse` keeps its value, any other is a place for what does
-not fit. What is left is refused. So no cell that is known to be empty loses a row, and where no policy refuses, a run
-does not depend on whether rows obey.
+of says what may be changed in it: a column that says `refuse` keeps its value, any other is a place for what does not
+fit, and one that says nothing counts as its nearest value that is allowed. What is left is refused. So no cell that is
+known to be empty loses a row, and where nobody asked for a refusal, a run does not depend on whether rows obey.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Obedience:
         if self._example is not None:
             self._try(rows, {name: self._example[name] for name in self._free}, whole=True)
         broken = np.zeros(len(columns), dtype=np.bool_)
-        if any(self.schema.policy(self.schema[name]) == "refuse" for name in self._ruled):
+        if self.schema.rules_may_refuse:
             broken[bad] = self._broken(rows)
         for name, one in codes.items():
             one[bad] = rows[name]
@@ -102,7 +102,9 @@ class Obedience:
     def _free(self) -> tuple[str, ...]:
         """The columns that may change, in the order of the schema."""
         return tuple(
-            one.name for one in self.schema.columns if one.name in self._ruled and self.schema.policy(one) != "refuse"
+            one.name
+            for one in self.schema.columns
+            if one.name in self._ruled and self.schema.rule_policy(one) != "refuse"
         )
 
     @cached_property
@@ -117,7 +119,8 @@ class Obedience:
             kinds["missing"] = [_constant(column.name, size_of(column))]
         if isinstance(column, Categorical) and column.other is not None:
             kinds["other"] = [_constant(column.name, column.labels.index(column.other))]
-        first = {"clip": "nearest"}.get(policy := self.schema.policy(column), policy)
+        policy = self.schema.rule_policy(column)
+        first = "nearest" if policy in (None, "clip") else policy
         for rank, kind in enumerate(dict.fromkeys([first, "missing", "other", "nearest"])):
             yield from ((rank, one) for one in kinds[kind])
 

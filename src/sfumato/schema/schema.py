@@ -53,7 +53,7 @@ class Schema(BaseModel):
     notes: Text | None = None
     neighbours: Literal["add-remove", "replace-one"] = "add-remove"
     unit: Unit = Unit()
-    on_bad_value: BadValue = "refuse"
+    on_bad_value: BadValue | None = None
     read: Reading = Reading()
     ignore: tuple[Name, ...] = ()
     columns: Annotated[tuple[Column, ...], Field(min_length=1)]
@@ -146,7 +146,7 @@ class Schema(BaseModel):
                 f"key 'rows_guess' is {self.rows_guess}, and the number of rows is private; "
                 f"give a public guess of one digit and zeros, such as {float(f'{self.rows_guess:.0e}'):.0f}"
             )
-        yield from bad_value_problems(self.columns, self.on_bad_value)
+        yield from bad_value_problems(self.columns, self.default_policy)
         yield from arrangement_problems(self.columns, self.recode, self.together, self.missing_patterns, self.apart)
         if self.bitwise and (self.recode or self.together or self.missing_patterns):
             yield "key 'bitwise' makes digits of columns; remove 'recode', 'together' and 'missing_patterns'"
@@ -221,12 +221,26 @@ class Schema(BaseModel):
 
     def policy(self, column: Column) -> BadValue:
         """What becomes of a bad value of a column: what the column says, or else what the table says."""
-        return column.on_bad_value or self.on_bad_value
+        return column.on_bad_value or self.default_policy
+
+    @property
+    def default_policy(self) -> BadValue:
+        """What becomes of a bad value where its column says nothing."""
+        return self.on_bad_value or "refuse"
 
     @property
     def may_refuse(self) -> bool:
         """Whether some value of the table could stop a run."""
-        return "refuse" in (self.on_bad_value, *map(self.policy, self.columns))
+        return "refuse" in (self.default_policy, *map(self.policy, self.columns))
+
+    def rule_policy(self, column: Column) -> BadValue | None:
+        """What a column counts as in a row that breaks a rule; None, where nobody said it, for the nearest value."""
+        return column.on_bad_value or self.on_bad_value
+
+    @property
+    def rules_may_refuse(self) -> bool:
+        """Whether a row that breaks a rule could stop a run: only where somebody said `refuse`."""
+        return any(self.rule_policy(self[name]) == "refuse" for rule in self.rules for name in rule.names)
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of the schema file, without those that have their default value."""

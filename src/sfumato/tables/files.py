@@ -139,7 +139,7 @@ def _read_one(path: Path, schema: Schema | None, reading: Reading) -> Iterator[p
     if schema is not None and by_line:
         yield from _read_lines(path, separator, names, schema)
         return
-    if schema is not None and schema.on_bad_value != "refuse":
+    if schema is not None and schema.default_policy != "refuse":
         raise DataError(
             f"file {str(path)!r} is a text file, and the schema declares a value with a line break, or says that there "
             "may be some. In such a file one quote too many hides the lines that follow; if none may be refused, one "
@@ -234,10 +234,10 @@ def _read_lines(path: Path, separator: str, names: list[str], schema: Schema) ->
         while (part := _guarded(path, lambda: next(parts, None))) is not None:
             # Said before the values are read: that they are not declared would be true, and no help.
             read = lines.broken.difference(schema.ignore)
-            if any(policies.get(name, schema.on_bad_value) == "refuse" for name in read):
+            if any(policies.get(name, schema.default_policy) == "refuse" for name in read):
                 raise DataError(f"file {str(path)!r} {NOT_UNICODE}")
             yield part
-    if lines.malformed and schema.on_bad_value == "refuse":
+    if lines.malformed and schema.default_policy == "refuse":
         raise DataError(
             f"file {str(path)!r} has a line with more or fewer fields than its header, or with quotes that do not "
             "stand around a whole field; give every line one field per column, or set 'on_bad_value' to leave such "
