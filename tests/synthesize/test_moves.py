@@ -62,18 +62,6 @@ def test_more_moves_come_nearer():
     assert errors[0] > 3 * errors[1] > 3 * errors[2]
 
 
-@pytest.mark.parametrize(
-    ("asked", "rows", "tried"), [(20, 5_000, 20), (20, 2 * 10**7, 12), (3, 10**9, 3), (20, 10**9, 8)]
-)
-def test_large_tables_get_fewer_moves_a_row_but_some(monkeypatch, asked, rows, tried):
-    """Of 1.5 billion cells that may be looked at, a row with three pairs and three columns takes six a move."""
-    found = []
-    monkeypatch.setattr("sfumato.synthesize.moves.improve", lambda *given: found.append(given[4]))
-    monkeypatch.setattr("sfumato.synthesize.moves.Layered.draw", lambda *given: np.zeros((1, 3), np.uint16))
-    Moves(asked)(marginals(), SELECTIONS["no tree"], rows, np.random.default_rng(0))
-    assert found == [min(asked, tried)]
-
-
 def test_tables_without_rows_give_rows_all_the_same():
     empty = Marginals(DOMAIN, tuple(Marginal(table.domain, 0.0 * table.counts) for table in marginals().tables))
     assert len(Moves()(empty, SELECTIONS["no tree"], 20, np.random.default_rng(0))) == 20

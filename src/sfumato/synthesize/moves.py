@@ -20,9 +20,6 @@ from sfumato.synthesize.repair import obeying
 TOLERANCE, SWEEPS = 2e-4, 10
 """The tree is where rows start from: it need not meet its tables better than moves will."""
 
-ENOUGH, FEWEST = 1_500_000_000, 8
-"""Moves × tables that are tried at most, as long as each row gets the fewest: the first moves gain most."""
-
 
 @dataclass(frozen=True)
 class Moves:
@@ -31,11 +28,10 @@ class Moves:
     No row is moved into a cell that constraints forbid.
 
     Args:
-        proposals: moves that are tried for each row; twice as many while copies of whole rows help, and fewer where
-            many rows have many tables.
+        proposals: moves that are tried for each row; twice as many while copies of whole rows help.
     """
 
-    proposals: int = 20
+    proposals: int = 40
 
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """`rows` rows whose tables come close to the given ones."""
@@ -67,10 +63,5 @@ class Moves:
             for table, scale in zip(marginals.tables, scales, strict=True)
             if len(table.clique) > 1
         ]
-        proposals = self._proposals(rows * (len(targets) + len(domain)))
-        improve(domain, found, targets, columns, proposals, rng, constraints.items)
+        improve(domain, found, targets, columns, self.proposals, rng, constraints.items)
         return Records(domain, [found[:, place].astype(code_type(size)) for place, size in enumerate(domain.shape)])
-
-    def _proposals(self, once: int) -> int:
-        """Moves for each row, where one for each would look at so many cells."""
-        return min(self.proposals, max(FEWEST, ENOUGH // max(once, 1)))
