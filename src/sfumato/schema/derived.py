@@ -20,7 +20,7 @@ def derived_codes(column: Column, origin: Column) -> NDArray[np.int64]:
         spelled = [_spellings(origin, code) for code in range(size_of(origin))]
         codes = [_code(column, next(values[text] for text in texts if text in values)) for texts in spelled]
     else:
-        starts = _starts(origin)
+        starts = np.append(_starts(origin), _special(origin))
         places = np.searchsorted(np.array(column.derived.edges)[1:-1], starts, side="right")
         codes = [_code(column, values[place]) for place in places.tolist()]
     return np.array([*codes, *([size_of(column)] if origin.nullable else [])], dtype=np.int64)
@@ -30,11 +30,8 @@ def derived_problems(column: Column, origin: Column) -> Iterator[str]:
     """What is wrong with the declaration of a derived column."""
     assert column.derived is not None  # noqa: S101  # the caller asks for derived columns only
     values, edges = column.derived.values, column.derived.edges
-    exact = isinstance(column, Categorical | Boolean) or (
-        isinstance(column, Integer) and len(column.binning()) == column.max - column.min + 1 and not column.special
-    )
-    if not exact:
-        yield "key 'derived' needs a column of labels, or of whole numbers with one code each; change type or bins"
+    if not _is_exact(column):
+        yield "key 'derived' needs a column of labels, or of numbers with one code each; change type or bins"
         return
     if origin.nullable and not column.nullable:
         yield f"key 'derived.of' is {origin.name!r}, which may be missing; set nullable to true here as well"
@@ -45,8 +42,8 @@ def derived_problems(column: Column, origin: Column) -> Iterator[str]:
         for code in range(size_of(origin)):
             if not any(text in values for text in _spellings(origin, code)):
                 yield f"key 'derived.values' lacks {_spellings(origin, code)[0]!r}; map every value of {origin.name!r}"
-    elif isinstance(origin, Integer | Number) and origin.special:
-        yield f"key 'derived.of' is {origin.name!r}, which has special values; derive from a column without"
+    elif isinstance(origin, Integer | Number) and any(not origin.min <= one <= origin.max for one in origin.special):
+        yield f"key 'derived.of' is {origin.name!r}, with special values outside its bounds, which lie in no interval"
     elif not isinstance(origin, Integer | Number):
         yield f"key 'derived.edges' needs a column of numbers; {origin.name!r} is {origin.type}"
         return
@@ -94,6 +91,22 @@ def level_problems(column: Column) -> Iterator[str]:
             yield "key 'levels' holds a group without values; remove it"
 
 
+def _is_exact(column: Column) -> bool:
+    """Whether each value of a column has a code of its own."""
+    match column:
+        case Integer() | Number() if column.values is not None:
+            return not column.special
+        case Integer():
+            return len(column.binning()) == column.max - column.min + 1 and not column.special
+        case _:
+            return isinstance(column, Categorical | Boolean)
+
+
+def _special(origin: Column) -> list[float]:
+    """The special values of a column of numbers, whose codes come after its bins; they lie in intervals as numbers."""
+    return [float(one) for one in origin.special] if isinstance(origin, Integer | Number) else []
+
+
 def _starts(origin: Column) -> NDArray[np.float64]:
     """Where each bin of a column of numbers begins."""
     match origin:
@@ -122,6 +135,8 @@ def _code(column: Column, text: str) -> int:
             return column.labels.index(text)
         case Boolean():
             return int(text in column.true_values)
+        case Integer() | Number() if column.values is not None:
+            return next(code for code, one in enumerate(column.values) if decimal_of(str(one)) == decimal_of(text))
         case Integer():
             number = decimal_of(text)
             return int(number) - column.min if number is not None else 0

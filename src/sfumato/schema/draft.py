@@ -19,10 +19,11 @@ import numpy as np
 from sfumato.errors import SchemaError
 from sfumato.schema.draft_dates import moments_of, of_moments
 from sfumato.schema.draft_facts import Facts, Finding, plain
+from sfumato.schema.draft_functions import derive
+from sfumato.schema.draft_names import names_of_persons
 from sfumato.schema.draft_numbers import integer_keys, number_keys
 from sfumato.schema.draft_table import (
     LABELS,
-    functions,
     is_person_key,
     missing_together,
     orders,
@@ -115,7 +116,8 @@ def _column(facts: Facts) -> tuple[Keys, str, str | None]:
     if facts.texts:
         keys, tokens, seen = text_keys({str(text): count for text, count in facts.counts.items()})
         if keys["type"] == "categorical":
-            refusal = unpublishable(facts.without(set(tokens)), facts.rows)
+            words = facts.without(set(tokens))
+            refusal = unpublishable(words, facts.rows) or names_of_persons(facts.name, list(words))
         elif keys["type"] == "integer" and not tokens:
             refusal = serial_number(Facts(facts.name, facts.rows, _as_integers(facts), facts.missing))
     else:
@@ -159,6 +161,7 @@ _TAKEN = {
     "categories": "categories",
     "min": "min and max",
     "edges": "edges",
+    "bins": "bins",
     "values": "values",
     "special": "special values",
     "decimals": "decimals",
@@ -202,11 +205,12 @@ def _decimals(values: list[Any]) -> int | None:
 
 def _told(facts: Facts, keys: Keys) -> str:
     """What was seen of a column, in a few words."""
-    if facts.distinct == 1:
-        return "the same value in every row: it says nothing, and could be left out"
     tokens = set(keys.get("null_values", ()))
     missing = facts.missing + sum(count for value, count in facts.counts.items() if value in tokens)
-    words = f"{len(facts.without(tokens)):,} different values"
+    values = facts.without(tokens)
+    if len(values) == 1 and not missing:
+        return "the same value in every row: it says nothing, and could be left out"
+    words = f"{len(values):,} different values" if len(values) != 1 else f"{next(iter(values))} or nothing: a mark"
     if "values" in keys:
         words += ", a set of few numbers"
     if "special" in keys:
@@ -220,20 +224,8 @@ def _told(facts: Facts, keys: Keys) -> str:
 
 def _related(table: pa.Table, keys: Keys) -> list[Finding]:
     """Declare functions and orders of columns; findings about them, and about what is missing together."""
+    found = derive(table, keys)
     named = {column["name"]: column for column in keys["columns"]}
-    found = []
-    coded, labels = {}, {}
-    for name, column in named.items():
-        if column["type"] == "categorical" and 2 <= len(column["categories"]) <= 1_000:
-            places = {label: place for place, label in enumerate(column["categories"])}
-            texts = plain(table.column(name)).to_pylist()
-            coded[name] = np.array([places.get(str(text), -1) for text in texts], dtype=np.int64)
-            labels[name] = column["categories"]
-    for image, (source, values) in functions(coded, labels).items():
-        named[image]["derived"] = {"of": source, "values": values}
-        found.append(
-            Finding(image, "derived", f"always the same for the same value of {source}, from which it is computed")
-        )
     return found + _ruled(keys, [*_ordered(table, named), *_missing(table, named)])
 
 

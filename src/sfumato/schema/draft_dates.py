@@ -40,6 +40,28 @@ def dated_keys(texts: list[str]) -> tuple[Keys, str] | None:
     return None
 
 
+_FAR = re.compile(r"(?<![0-9])(9999|2999|1900|1899|1800|1753|1111|0001)(?![0-9])")
+_FAR_DAYS = {(12, 31), (1, 1), (11, 11), (12, 30)}
+_FAR_YEARS = 50
+
+
+def far_dates(texts: list[str]) -> list[str]:
+    """The texts of days that stand for none, such as 31.12.9999: the first or last of a year far from all others."""
+    found = {text: moment for text in texts if _FAR.search(text) and (moment := _day(text.strip())) is not None}
+    found = {text: moment for text, moment in found.items() if (moment.month, moment.day) in _FAR_DAYS}
+    others = [text.strip() for text in texts if text not in found]
+    keys = dated_keys(others) if found and others else None
+    if keys is None or keys[0]["type"] not in ("date", "datetime"):
+        return []
+    low, high = int(keys[0]["min"][:4]), int(keys[0]["max"][:4])
+    far = (text for text, moment in found.items() if not low - _FAR_YEARS <= moment.year <= high + _FAR_YEARS)
+    return sorted(far)
+
+
+def _day(text: str) -> datetime | None:
+    return next((moment for one in (*DAYS, *MOMENTS) if (moment := _read(text, one))), None)
+
+
 def covering(texts: list[str], group: Iterable[str]) -> list[str]:
     """Formats that read all texts between them, the one that reads most first; nothing if there are none."""
     rest, chosen = list(texts), list[str]()

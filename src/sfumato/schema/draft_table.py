@@ -1,9 +1,9 @@
-"""Drafting what columns have to do with each other: persons, functions, orders, what is missing together."""
+"""Drafting what columns have to do with each other: persons, orders, what is missing together."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
@@ -25,9 +25,6 @@ _IDENTIFIER = re.compile(
     r"(^|[ _.-])(id|uuid|guid|key|no|nr|num|number|index|row)$|^(id|uuid|ssn)|(?<=[a-z])(ID|Id|No|Nr)$", re.I
 )
 LABELS = ("label", "target", "class", "outcome", "y")
-LARGEST_SOURCE = 1_000
-LEAST_ROWS = 5
-"""A column is taken for a function of another only if each value of that one is in so many rows, on average."""
 
 
 def is_person_key(facts: Facts) -> bool:
@@ -60,38 +57,6 @@ def serial_number(facts: Facts) -> str | None:
     if high - low < 2 * facts.distinct or _IDENTIFIER.search(facts.name.strip()):
         return f"an identifier: {facts.distinct:,} different whole numbers in {facts.rows:,} rows"
     return None
-
-
-def functions(codes: Mapping[str, Codes], labels: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, dict[str, str]]]:
-    """Columns of labels that are functions of another one: for each, that column and what its values become.
-
-    Args:
-        codes: the code of each row in each column, -1 where it is missing.
-        labels: the label of each code.
-    """
-    found: dict[str, tuple[str, dict[str, str]]] = {}
-    rows = len(next(iter(codes.values()), ()))
-    for source, image in permutations(codes, 2):
-        sizes = len(labels[source]), len(labels[image])
-        taken = {*found, *(of for of, _ in found.values())}
-        if source in found or image in taken:
-            continue
-        if not 2 <= sizes[1] <= sizes[0] <= LARGEST_SOURCE or sizes[0] * LEAST_ROWS > rows:
-            continue
-        one, two = codes[source], codes[image]
-        if _is_function(one[:2_000], two[:2_000]) and _is_function(one, two):
-            pairs = np.unique(np.stack([one, two], axis=1), axis=0)
-            known = {labels[source][a]: labels[image][b] for a, b in pairs.tolist() if a >= 0}
-            if len(known) == sizes[0]:
-                found[image] = (source, known)
-    return found
-
-
-def _is_function(one: Codes, two: Codes) -> bool:
-    """Whether equal codes in one column have equal codes in the other, missing ones included."""
-    if not np.array_equal(one < 0, two < 0):
-        return False
-    return len(np.unique(one * (int(two.max(initial=0)) + 2) + two)) == len(np.unique(one))
 
 
 def orders(moments: Mapping[str, Codes]) -> list[tuple[str, str]]:

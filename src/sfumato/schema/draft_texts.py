@@ -9,7 +9,7 @@ from statistics import mean
 from typing import Any
 
 from sfumato.schema.acceptance import LONGEST_LIST, SHORT_LIST
-from sfumato.schema.draft_dates import dated_keys
+from sfumato.schema.draft_dates import dated_keys, far_dates
 from sfumato.schema.draft_numbers import integer_keys, number_keys
 from sfumato.schema.fields import NUMBER
 
@@ -38,10 +38,12 @@ def text_keys(counts: Counts) -> tuple[Keys, list[str], str]:
     texts = {text: count for text, count in counts.items() if text.strip() not in _BLANKS}
     # NA may be a region or a name: among numbers and dates it means missing, among words it is one of them.
     words = sorted(text for text in texts if text.strip() in WORDS_FOR_MISSING)
+    words += far_dates([text for text in texts if text not in words])
     present = _trimmed({text: count for text, count in texts.items() if text not in words})
     found = plain_keys(present) if present else None
     if found is not None:
-        return found[0], [*blanks, *words], found[1]
+        far = [text for text in words if text.strip() not in WORDS_FOR_MISSING]
+        return found[0], [*blanks, *words], found[1] + (f"; {', '.join(far)} taken as missing" if far else "")
     marked = _with_markers(present)
     if marked is not None:
         (keys, seen), markers = marked
