@@ -182,7 +182,7 @@ def column(name, **changes):
             "lacks 'alarm'; map every value of 'call'",
         ),
         ({"columns": column("group", nullable=False)}, "'call', which may be missing; set nullable to true here"),
-        ({"columns": column("group", bins=2)}, "needs a column of labels, or of whole numbers with one code each"),
+        ({"columns": column("group", bins=2)}, "needs a column of labels, or of numbers with one code each"),
     ],
 )
 def test_declarations_that_do_not_fit_are_refused(changes, message):
