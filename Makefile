@@ -81,7 +81,7 @@ reproduce-dpview reproduce-privsyn: reproduce-%: .venv/tools
 clean:
 	rm -rf .venv demo-release demo-release-survey.* build dist
 
-.venv/installed: pyproject.toml setup.py src/sfumato/kernels/kernels.c src/sfumato/kernels/build.py
+.venv/installed: pyproject.toml setup.py $(wildcard src/sfumato/kernels/*.[ch]) src/sfumato/kernels/build.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable .

@@ -2,4 +2,4 @@
 
 from setuptools import setup
 
-setup(cffi_modules=["src/sfumato/kernels/build.py:builder"])
+setup(cffi_modules=["src/sfumato/kernels/build.py:rows", "src/sfumato/kernels/build.py:trees"])

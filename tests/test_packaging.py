@@ -18,6 +18,6 @@ def test_one_wheel_serves_every_python_from_the_oldest_that_is_supported():
 def test_the_compiled_module_uses_the_stable_interface_only():
     if not kernels.COMPILED:
         pytest.skip("the compiled kernels were not built here")
-    from sfumato.kernels import _compiled
+    from sfumato.kernels import _compiled, _trees
 
-    assert ".abi3." in Path(_compiled.__file__).name
+    assert all(".abi3." in Path(module.__file__).name for module in (_compiled, _trees))

@@ -1,4 +1,4 @@
-"""Inner loops on plain arrays: count cells, move rows. Compiled where possible, NumPy otherwise."""
+"""Inner loops on plain arrays: count cells, move rows, grow trees. Compiled where possible, NumPy otherwise."""
 
 try:
     from sfumato.kernels.compiled import count, improve, locate, move, swap
@@ -9,4 +9,9 @@ except ImportError:  # no C compiler when the package was installed
 
     COMPILED = False
 
-__all__ = ["COMPILED", "count", "improve", "locate", "move", "swap"]
+try:
+    from sfumato.kernels.compiled_trees import deal, eliminate
+except ImportError:
+    from sfumato.kernels.fallback_trees import deal, eliminate
+
+__all__ = ["COMPILED", "count", "deal", "eliminate", "improve", "locate", "move", "swap"]

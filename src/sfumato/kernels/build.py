@@ -1,10 +1,10 @@
-"""Builds the compiled kernels with cffi: a C file, the stable ABI, and no build failure where there is no compiler."""
+"""Builds the compiled kernels with cffi: C files, the stable ABI, and no build failure where there is no compiler."""
 
 from pathlib import Path
 
 from cffi import FFI
 
-DECLARATIONS = """
+ROWS = """
 void sfumato_count(const void **columns, const int32_t *widths, const uint32_t *strides, const uint32_t **tables,
                    int32_t k, int64_t rows, int64_t *counts);
 void sfumato_count_small(const void **columns, const int32_t *widths, const uint32_t *strides, const uint32_t **tables,
@@ -30,12 +30,29 @@ int64_t sfumato_swap_16(uint16_t *table, int64_t rows, int32_t d, const int32_t 
                         int64_t proposals, uint64_t *state, int64_t *touched);
 """
 
-builder = FFI()
-builder.cdef(DECLARATIONS)
-builder.set_source(
-    "sfumato.kernels._compiled",
-    Path(__file__).with_name("kernels.c").read_text(encoding="utf-8"),
-    extra_compile_args=["-O3"],
-    py_limited_api=True,
-    optional=True,  # an install without a C compiler works and uses fallback.py
-)
+TREES = """
+void sfumato_deal(const uint32_t *parent, int64_t rows, uint32_t *hand, int64_t *start, int64_t cells, uint32_t *child,
+                  uint64_t *state);
+int32_t sfumato_eliminate(int32_t d, int32_t words, const double *sizes, double most_fill, double limit,
+                          uint64_t *graph, uint64_t *found, double *fill, double *cells, uint8_t *gone,
+                          uint64_t *touched);
+"""
+
+HERE = Path(__file__).parent
+
+
+def _built(module: str, declarations: str, source: str) -> FFI:
+    builder = FFI()
+    builder.cdef(declarations)
+    builder.set_source(
+        f"sfumato.kernels.{module}",
+        "".join((HERE / file).read_text(encoding="utf-8") for file in ("random.h", source)),
+        extra_compile_args=["-O3"],
+        py_limited_api=True,
+        optional=True,  # an install without a C compiler works and uses NumPy
+    )
+    return builder
+
+
+rows = _built("_compiled", ROWS, "kernels.c")
+trees = _built("_trees", TREES, "trees.c")

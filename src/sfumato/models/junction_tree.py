@@ -5,16 +5,26 @@ All of this follows from public facts, the domain and the cliques, and so may be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import permutations
+from math import inf
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato import kernels
 from sfumato.data.domain import Clique, Domain
 from sfumato.errors import ModelTooLarge
 
-Graph = dict[int, int]
-"""The neighbours of each column: two columns are neighbours if one table holds both. Columns are places in the domain,
-and sets of columns are the bits of one integer, because a wide and dense graph takes millions of steps."""
+Graph = NDArray[np.uint64]
+"""For each column, the columns that it shares a table with: a set, as the bits of some numbers. Columns are places in
+the domain."""
+
+RULES = (1.0, inf)
+"""Which column is eliminated first. With 1, one that needs no new edge, since it cannot make the tree larger, and then
+the one with the smallest clique; with infinity, the one with the fewest new edges."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +63,14 @@ def junction_tree(domain: Domain, cliques: Iterable[Clique]) -> JunctionTree:
 
     The smallest possible tree is hard to find; this is the smaller one of two greedy eliminations.
     """
-    graph = _graph(domain, cliques)
-    found = (_eliminate(domain, graph, rule) for rule in (_fewest_cells, _least_fill))
+    graph = graph_of(domain, cliques)
+    found = [_cliques(domain, kernels.eliminate(domain.shape, graph, rule, inf)) for rule in RULES]
     return _connect(domain, min(found, key=lambda found: sum(map(domain.cells, found))))
+
+
+def fits(domain: Domain, graph: Graph, limit: int) -> bool:
+    """Whether the junction tree of a graph has at most `limit` cells."""
+    return any(kernels.eliminate(domain.shape, graph, rule, limit) is not None for rule in RULES)
 
 
 def check(domain: Domain, cliques: Iterable[Clique], limit: int) -> JunctionTree:
@@ -76,66 +91,19 @@ def _readable(cells: int) -> str:
     return f"{cells:,}" if cells < 10**12 else f"{Decimal(cells):.1E}"
 
 
-def _graph(domain: Domain, cliques: Iterable[Clique]) -> Graph:
-    graph = dict.fromkeys(range(len(domain)), 0)
+def graph_of(domain: Domain, cliques: Iterable[Clique]) -> Graph:
+    """The columns that share a clique."""
+    graph = np.zeros((len(domain), -(-len(domain) // 64)), dtype=np.uint64)
     for clique in cliques:
-        places = [domain.index(name) for name in clique]
-        together = sum(1 << place for place in set(places))
-        for place in places:
-            graph[place] |= together & ~(1 << place)
+        for one, other in permutations({domain.index(name) for name in clique}, 2):
+            graph[one, other // 64] |= np.uint64(1 << other % 64)
     return graph
 
 
-def _members(columns: int) -> Iterator[int]:
-    while columns:
-        lowest = columns & -columns
-        yield lowest.bit_length() - 1
-        columns ^= lowest
-
-
-Rule = Callable[[int, int], tuple[int, int]]
-"""What eliminating a column costs, from the new edges it makes and the cells of its clique; the least goes first."""
-
-
-def _fewest_cells(fill: int, cells: int) -> tuple[int, int]:
-    """Columns that need no new edge come first, since they cannot make the tree larger. Then the smallest clique."""
-    return (min(fill, 1), cells)
-
-
-def _least_fill(fill: int, cells: int) -> tuple[int, int]:
-    """The fewest new edges come first, and among equals the smallest clique."""
-    return (fill, cells)
-
-
-def _cost(domain: Domain, graph: Graph, place: int, rule: Rule) -> tuple[int, int]:
-    """New edges are weighed by the sizes of the two columns that they join."""
-    fill, cells = 0, domain.shape[place]
-    for other in _members(graph[place]):
-        missing = graph[place] & ~graph[other] & ~(1 << other)
-        fill += missing.bit_count() * domain.shape[other]
-        cells *= domain.shape[other]
-    return rule(fill, cells)
-
-
-def _eliminate(domain: Domain, graph: Graph, rule: Rule) -> list[Clique]:
-    """Take out one column after the other, and join its neighbours: the largest cliques that arise."""
-    graph = dict(graph)
-    cost = {place: _cost(domain, graph, place, rule) for place in graph}
-    found: list[int] = []
-    while graph:
-        place = min(graph, key=cost.__getitem__)
-        around = graph.pop(place)
-        clique = around | 1 << place
-        if not any(clique & ~other == 0 for other in found):
-            found.append(clique)
-        touched = around
-        for other in _members(around):
-            graph[other] = (graph[other] | around) & ~(1 << other | 1 << place)
-            touched |= graph[other]
-        # New edges change the cost of their ends and of all columns that see both ends.
-        for other in _members(touched):
-            cost[other] = _cost(domain, graph, other, rule)
-    return [tuple(domain.names[member] for member in _members(clique)) for clique in found]
+def _cliques(domain: Domain, found: Graph | None) -> list[Clique]:
+    assert found is not None  # noqa: S101 -- there was no limit
+    inside = np.unpackbits(found.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    return [tuple(domain.names[place] for place in np.flatnonzero(line)) for line in inside]
 
 
 def _connect(domain: Domain, cliques: list[Clique]) -> JunctionTree:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.records import code_type
+from sfumato import kernels
 
 
 def round_counts(quotas: NDArray[np.float64], total: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -43,11 +43,4 @@ def draw_given(
     steps = np.divide(steps, steps[:, -1:], out=np.ones_like(steps), where=steps[:, -1:] > 0)
     edges = np.floor(steps * rows + rng.random(rows.shape)).astype(np.int64)
     counts = np.diff(np.minimum(edges, rows), axis=1, prepend=0)
-    codes = np.arange(counts.shape[1], dtype=np.uint32)
-    # Half as wide as NumPy's own indices: these are what drawing a million rows takes memory for.
-    shuffled = rng.permutation(np.arange(len(parent), dtype=np.uint32))
-    # Short codes are sorted by radix, several times faster.
-    order = shuffled[np.argsort(parent[shuffled].astype(code_type(len(conditional))), kind="stable")]
-    child = np.empty(len(parent), dtype=np.uint32)
-    child[order] = np.repeat(np.tile(codes, len(counts)), counts.ravel())
-    return child
+    return kernels.deal(parent, counts, rng)

@@ -17,12 +17,12 @@ from sfumato.data.domain import Clique, Domain, components
 from sfumato.data.selection import Selection
 from sfumato.learn import Known, Learned
 from sfumato.learn.select.dense_pairs import choose_pairs
-from sfumato.models.junction_tree import junction_tree
+from sfumato.models.tree_room import GrowingTree
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 
 Fits = Callable[[Sequence[Clique]], bool]
-"""Whether a model can hold all of these pairs."""
+"""Whether a model can hold all of these pairs. It is asked of the pairs that were held, and one more at the end."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,8 @@ class TreeLimitedPairs:
 
     def __call__(self, holder: Holder, known: Known, share: Share, ahead: Share) -> Learned:
         """Pairs; columns in none of them are left to their one-way tables."""
-        domain = holder.domain
-
-        def fits(pairs: Sequence[Clique]) -> bool:
-            return junction_tree(domain, pairs).cells <= self.limit
-
-        return _noisy_choice(holder, share, ahead, self.limit, fits)
+        tree = GrowingTree(holder.domain, self.limit)
+        return _noisy_choice(holder, share, ahead, self.limit, lambda pairs: tree.admits(pairs[-1]))
 
 
 def is_forest(pairs: Sequence[Clique]) -> bool:

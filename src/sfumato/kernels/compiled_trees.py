@@ -1,0 +1,59 @@
+"""The kernels of trees in C, with the signatures of fallback_trees.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sfumato.kernels._trees import ffi, lib
+
+
+def deal(parent: NDArray[np.integer], counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint32]:
+    """A child code for every row: those of a parent cell get each child `counts[cell]` times, in random order."""
+    parent = np.ascontiguousarray(parent, dtype=np.uint32)
+    start = np.append(0, np.cumsum(counts.sum(axis=1)))
+    hand = np.repeat(np.tile(np.arange(counts.shape[1], dtype=np.uint32), len(counts)), counts.ravel())
+    if len(parent) != start[-1]:
+        raise ValueError(f"{start[-1]} children were given for {len(parent)} rows")
+    child = np.empty(len(parent), dtype=np.uint32)
+    state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
+    lib.sfumato_deal(
+        _pointer("uint32_t *", parent),
+        len(parent),
+        _pointer("uint32_t *", hand),
+        _pointer("int64_t *", start),
+        len(counts),
+        _pointer("uint32_t *", child),
+        _pointer("uint64_t *", state),
+    )
+    return child
+
+
+def eliminate(
+    sizes: Sequence[int], graph: NDArray[np.uint64], most_fill: float, limit: float
+) -> NDArray[np.uint64] | None:
+    """The cliques of a greedy elimination of the vertices of a graph, or None if they have more than `limit` cells."""
+    d, words = graph.shape
+    graph, found = graph.copy(), np.empty_like(graph)
+    fill, cells, gone = np.empty(d), np.empty(d), np.zeros(d, dtype=np.uint8)
+    cliques = lib.sfumato_eliminate(
+        d,
+        words,
+        _pointer("double *", np.array(sizes, dtype=np.float64)),
+        most_fill,
+        limit,
+        _pointer("uint64_t *", graph),
+        _pointer("uint64_t *", found),
+        _pointer("double *", fill),
+        _pointer("double *", cells),
+        _pointer("uint8_t *", gone),
+        _pointer("uint64_t *", np.empty(words, dtype=np.uint64)),
+    )
+    return None if cliques < 0 else found[:cliques]
+
+
+def _pointer(kind: str, array: NDArray[Any]) -> Any:
+    return ffi.from_buffer(kind, array)
