@@ -56,7 +56,7 @@ def verdict(mutant: Mutant | None, tests: list[str]) -> tuple[int, str]:
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
-                shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(source, copy / name)  # compiled files too: they still fit, but for the changed one
             else:
                 shutil.copy(source, copy / name)
         if mutant is not None:

@@ -145,9 +145,48 @@ def test_nothing_is_written_and_a_value_of_another_type_is_refused(people):
     assert people.read_bytes() == before
     with sqlite3.connect(people) as made:
         made.execute("insert into people values ('Semiramide', 'R')")
-    with pytest.raises(DataError, match="every value must have the type of its column") as caught:
-        open_engine(f"sqlite:///{people}?table=people", plain(), SystemEntropy(), "sql")
-    assert "Semiramide" not in str(caught.value)
+    for engine in ("sql", "memory"):
+        with pytest.raises(DataError, match="a value is not a whole number") as caught:
+            open_engine(f"sqlite:///{people}?table=people", plain(), SystemEntropy(), engine)
+        assert "Semiramide" not in str(caught.value)
+
+
+STRANGE = {
+    "whole integer": [1, "1", "x", 1.5, b"1", None, 11],
+    "truth boolean": [0, 1, 2, "true", None],
+    "real double": [1, 1.5, "1.5", None, 1e300],
+    "day date": ["2020-05-06", "2020-05-06T01:00:00", "20200506", "2020-13-01", 7, None],
+    "word text": ["a", b"a", "x", None],
+}
+
+
+def test_no_value_of_another_type_stops_a_run_that_no_value_may_stop(tmp_path):
+    """SQLite keeps any value in any column; each counts as unreadable, wherever rows are counted, and alone."""
+    pytest.importorskip("ibis")
+    keys = {"nullable": True, "on_bad_value": "missing"}
+    columns = [{"name": "whole", "type": "integer", "min": 0, "max": 9}, {"name": "truth", "type": "boolean"},
+               {"name": "real", "type": "number", "min": 0, "max": 9, "bins": 9},
+               {"name": "day", "type": "date", "min": "2020-05-01", "max": "2020-05-09"},
+               {"name": "word", "type": "categorical", "categories": ["a", "b"]}]  # fmt: skip
+    schema = sfumato.Schema.parse({"name": "t", "on_bad_value": "missing", "columns": [one | keys for one in columns]})
+    assert not schema.may_refuse
+    path = tmp_path / "strange.sqlite"
+    with sqlite3.connect(path) as made:
+        made.execute(f"create table t ({', '.join(STRANGE)})")
+        longest = max(map(len, STRANGE.values()))
+        padded = [values + [None] * (longest - len(values)) for values in STRANGE.values()]
+        made.executemany("insert into t values (?, ?, ?, ?, ?)", list(zip(*padded, strict=True)))
+        made.execute("insert into t values (3, 1, 2.5, '2020-05-03', cast(x'ff61' as text))")  # no UTF-8
+    tables = {}
+    for engine in ("sql", "memory"):
+        opened = open_engine(f"sqlite:///{path}?table=t", schema, SystemEntropy(), engine)
+        tables[engine] = list(opened.count(Coding(opened.domain), [(name,) for name in opened.domain]))
+        opened.close()
+    for inside, here in zip(tables["sql"], tables["memory"], strict=True):
+        assert inside.counts.tolist() == here.counts.tolist()
+        assert here.counts.sum() == longest + 1
+    assert tables["memory"][0].counts.tolist()[:10] == [0, 2, 0, 1, 0, 0, 0, 0, 0, 0]
+    assert tables["memory"][1].counts.tolist() == [1, 2, 5]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from sfumato.engines import sql
 from sfumato.errors import DataError
+from sfumato.tables.quiet import quiet
 
 
 @pytest.fixture
@@ -69,6 +70,6 @@ def test_what_a_driver_says_is_not_passed_on():
         raise ValueError("row (4711, 'Semiramide') and password sesame")
 
     with pytest.raises(DataError, match=r"^the table failed$") as caught:
-        sql.quiet("the table failed", fail)
+        quiet("the table failed", fail)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None

@@ -8,10 +8,14 @@ import io
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
+import duckdb
 import numpy as np
+import openpyxl
 import pandas
 import polars
 import pyarrow as pa
+import pyarrow.dataset as dataset
+import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given, settings
@@ -19,7 +23,9 @@ from hypothesis import strategies as st
 
 from helpers_intake import records_of
 from sfumato import tables
+from sfumato.errors import DataError
 from sfumato.intake.codec import SchemaCodec
+from sfumato.intake.intake import Intake
 from sfumato.schema.schema import Schema
 
 # Types that may have been guessed are warned of; here they are the point.
@@ -267,3 +273,120 @@ def test_persons_do_not_touch_each_other(rows, most, guessed, keep):
             assert len(stay) == min(most, len(own))
         else:
             assert stay == (own[:most] if keep == "first" else own[-most:])
+
+
+RULED = Schema.parse(
+    {
+        "name": "t",
+        "on_bad_value": "missing",
+        "unit": {"column": "id", "rows": 1, "keep": "latest", "order_by": "second"},
+        "columns": [
+            {"name": "first", "type": "integer", "min": 0, "max": 9, "nullable": True},
+            {"name": "second", "type": "integer", "min": 0, "max": 9, "nullable": True},
+            {"name": "half", "type": "boolean", "nullable": True, "true_values": ["y"], "false_values": ["n"]},
+            {"name": "part", "type": "integer", "min": 0, "max": 39, "bins": 4, "nullable": True},
+            {"name": "total", "type": "integer", "min": 0, "max": 80, "bins": 5, "nullable": True,
+             "written": {"decimal": ",", "thousands": "."}},
+        ],
+        "together": [{"name": "both", "columns": ["first", "second"]}],
+        "missing_patterns": [{"name": "gaps", "columns": ["first", "second"]}],
+        "rules": [
+            {"if": {"half": ["y"]}, "then": {"first": {"min": 3}}},
+            {"if": {"first": {"max": 1}}, "then": {"part": {"max": 20}}},
+            {"less_or_equal": ["part", "total"]},
+        ],
+    }
+)  # fmt: skip
+ruled_rows = st.fixed_dictionaries(
+    {
+        "first": st.sampled_from([None, 0, 1, 2, 5, 9]),
+        "second": st.sampled_from([None, 0, 3, 9]),
+        "half": st.sampled_from([None, "y", "n", "x"]),
+        "part": st.sampled_from([None, 0, 15, 25, 39, 40]),
+        "total": st.sampled_from([None, "0", "20", "70", "8.0", "1.000"]),
+    }
+)
+
+
+def attributes_of(rows, schema=RULED):
+    """For each row its codes of attributes, or None if it is left out, with what orders it."""
+    table = pa.table({name: [row[name] for row in rows] for name in rows[0]}) if rows else None
+    if table is None:
+        return []
+    found = Intake(schema).encode(tables.read(table, schema))
+    return list(zip(*(column.tolist() for column in found.records.columns), found.order.tolist(), strict=True))
+
+
+@settings(max_examples=60)
+@given(st.lists(ruled_rows, max_size=6))
+def test_rows_that_break_rules_change_nothing_for_the_others(rows):
+    rows = [{"id": str(place), **row} for place, row in enumerate(rows)]
+    assert attributes_of(rows) == [row for one in rows for row in attributes_of([one])]
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(
+        st.sampled_from([b"1,2", b'x,"3"', b'"a\nb",1', b'"2",""', b'1,", "', b'"a,""b",2', b'"\n",","']),
+        max_size=6,
+    ),
+    st.integers(0, 6),
+    st.sampled_from([b'1,"5', b'1"', b'"1,2', b'1,"2"3', b'1,2"', b'"', b'"",",', b'1,"2""']),
+)
+def test_a_quote_too_many_hides_nobody_where_rows_may_have_line_breaks(tmp_path_factory, lines, place, bad):
+    """Rows that are rows by themselves are read as they are, and one line among them that is none is refused."""
+    folder = tmp_path_factory.mktemp("quoted")
+    keys = {"type": "categorical", "categories": ["1", "2"], "other": "?"}
+    schema = Schema.parse(
+        {"name": "t", "read": {"line_breaks": True}, "columns": [{"name": name, **keys} for name in "ab"]}
+    )
+
+    def rows(lines):
+        path = folder / "t.csv"
+        path.write_bytes(b"a,b\n" + b"\n".join(lines))
+        try:
+            records = SchemaCodec(schema).encode(tables.read(path, schema))
+        except DataError:
+            return None
+        return list(zip(*(column.tolist() for column in records.columns), strict=True))
+
+    assert rows(lines) == [row for line in lines for row in rows([line])]
+    assert rows([bad]) is None
+    assert rows([*lines[:place], bad, *lines[place:]]) is None
+
+
+def test_every_other_way_in_gives_the_same_codes(tmp_path):
+    """Excel, feather, data sets, lazy frames and DuckDB: each by itself as in one table."""
+    values = ["1", None, "x y", "-3", "True"]
+    wanted = codes_of(pa.table(dict.fromkeys(COLUMNS, pa.array(values))))
+
+    def excel(values):
+        book = openpyxl.Workbook()
+        book.active.append(list(COLUMNS))
+        for value in values:
+            book.active.append([value] * len(COLUMNS))
+        book.save(tmp_path / "t.xlsx")
+        return tmp_path / "t.xlsx"
+
+    def arrow(values):
+        return pa.table(dict.fromkeys(COLUMNS, pa.array(values, pa.string())))
+
+    def feathered(values):
+        feather.write_feather(arrow(values), tmp_path / "t.feather")
+        return tmp_path / "t.feather"
+
+    def split(values):
+        for file in tmp_path.glob("p*.parquet"):
+            file.unlink()
+        for place, value in enumerate(values):
+            parquet.write_table(arrow([value]), tmp_path / f"p{place}.parquet")
+        return dataset.dataset(sorted(tmp_path.glob("p*.parquet")))
+
+    def relation(values):
+        shown = arrow(values)
+        return duckdb.from_arrow(shown)
+
+    for build in (feathered, split, relation, lambda values: polars.DataFrame(arrow(values)).lazy()):
+        assert codes_of(build(values)) == wanted, build
+        check(build, values)
+    check(excel, [1, "x", 2.5, True, date(2020, 5, 6), datetime(2020, 5, 6, 1), time(1), "1", "=1+1"])

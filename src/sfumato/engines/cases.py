@@ -24,9 +24,7 @@ from sfumato.schema.columns import Boolean, Categorical, Column, Date, Integer, 
 from sfumato.schema.fields import BadValue, decimal_of
 from sfumato.schema.periods import moment_of, seconds_of, start_of
 from sfumato.schema.spelling import EXACT
-
-STRANGER = -99
-"""The mark of a value that has another type than its column, which SQLite allows."""
+from sfumato.tables.objects import mixed
 
 KINDS = {"text": pa.large_string(), "truth": pa.bool_(), "whole": pa.int64(), "real": pa.float64(), "day": pa.date32()}
 """The kinds of database columns that can be coded, and what the codec is given for them."""
@@ -90,12 +88,14 @@ class Case:
         steps: pieces that end below a value, or labels, with the code of each.
         other: the code of what comes after the last.
         missing: the code of what is missing.
+        stranger: the code of a value that has another type than its column, which SQLite allows.
     """
 
     kind: str
     steps: tuple[tuple[Any, int], ...]
     other: int
     missing: int
+    stranger: int
 
     def sql(self, name: str, dialect: Dialect, through: NDArray[np.integer] | None) -> tuple[str, list[Any]]:
         """The expression, with codes looked up in `through`, and its parameters."""
@@ -107,7 +107,7 @@ class Case:
         missing = code(self.missing)
         whens = [f"WHEN {bare} IS NULL THEN {missing}"]
         if self.kind in dialect.strangers:
-            whens.append(f"WHEN {dialect.strangers[self.kind].format(bare)} THEN {STRANGER}")
+            whens.append(f"WHEN {dialect.strangers[self.kind].format(bare)} THEN {code(self.stranger)}")
         value, sign = bare, "<"
         if self.kind == "text":
             value, sign = dialect.text.format(bare), "="
@@ -141,14 +141,15 @@ def case_of(column: Column, kind: str, policy: BadValue) -> Case:
         return [int(one) for one in codes_or_marks(column, array, policy)]
 
     (missing,) = codes([None])
+    stranger = int(codes_or_marks(column, pa.chunked_array([mixed([object()])]), policy)[0])
     if kind == "text" or kind == "truth":
         words: list[Any] = [True, False] if kind == "truth" else list(words_of(column))  # type: ignore[arg-type]
         found = codes([*words, *([] if kind == "truth" else [_stranger(words)])])
         steps = zip(words, found, strict=False)
-        return Case(kind, tuple(steps), found[-1], missing)
+        return Case(kind, tuple(steps), found[-1], missing, stranger)
     limits = sorted(_limits(column, kind))
     found = codes([_before(limits[0], kind), *limits])
-    return Case(kind, tuple(zip(limits, found, strict=False)), found[-1], missing)
+    return Case(kind, tuple(zip(limits, found, strict=False)), found[-1], missing, stranger)
 
 
 def _limits(column: Column, kind: str) -> set[Any]:

@@ -15,7 +15,7 @@ from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal
 from sfumato.engines import MOST_CELLS, sql
-from sfumato.engines.cases import DIALECTS, STRANGER, Case, case_of
+from sfumato.engines.cases import DIALECTS, Case, case_of
 from sfumato.engines.counting import closed, require_base
 from sfumato.engines.plan import plan
 from sfumato.errors import DataError, MethodError
@@ -24,6 +24,7 @@ from sfumato.intake.attributes import Attributes
 from sfumato.intake.codec import check_names
 from sfumato.intake.refusals import refusal
 from sfumato.schema.schema import Schema
+from sfumato.tables.quiet import quiet
 
 _BEGIN = {"postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "duckdb": "BEGIN", "sqlite": "BEGIN"}
 _POSTGRES_TEXT = (25, 1043)
@@ -45,7 +46,7 @@ class Database:
         self._connection: Any = sql.connected(source)
         try:
             expression = sql.found(self._connection, source)
-            sql.quiet(f"{source} cannot be read; check your rights", self._begin)
+            quiet(f"{source} cannot be read; check your rights", self._begin)
             kinds = self._kinds(expression)
             check_names([one for one in kinds if one not in schema.ignore], schema)
             self._cases = {
@@ -87,14 +88,9 @@ class Database:
     def _refuse_bad_values(self, schema: Schema, types: dict[str, Any]) -> None:
         """Every value is looked at here, before anything is charged."""
         codes, parameters = self._codes([(name, case, None) for name, case in self._cases.items()])
-        worst = ", ".join(
-            f"MIN(c{place}), MAX(CASE WHEN c{place} < 0 THEN c{place} END)" for place in range(len(self._cases))
-        )
+        worst = ", ".join(f"MAX(CASE WHEN c{place} < 0 THEN c{place} END)" for place in range(len(self._cases)))
         (found,) = self._ask(f"SELECT {worst} FROM (SELECT {codes} FROM {self._table}) AS coded", parameters)  # noqa: S608
-        for place, column in enumerate(schema.columns):
-            least, mark = found[2 * place : 2 * place + 2]
-            if least == STRANGER:
-                raise DataError(f"{self._source} cannot be read; every value must have the type of its column")
+        for column, mark in zip(schema.columns, found, strict=True):
             if mark is not None:
                 raise refusal(column, int(mark), types[column.name])
 
@@ -109,9 +105,9 @@ class Database:
         words = {"is_string": "text", "is_boolean": "truth", "is_integer": "whole", "is_floating": "real",
                  "is_date": "day"}  # fmt: skip
         found = {}
-        for name, dtype in sql.quiet(f"{self._source} has a column of an unknown type", expression.schema).items():
+        for name, dtype in quiet(f"{self._source} has a column of an unknown type", expression.schema).items():
             kind = next((kind for test, kind in words.items() if getattr(dtype, test)()), str(dtype))
-            found[name] = (kind, sql.quiet(f"{self._source} has a column of an unknown type", dtype.to_pyarrow))
+            found[name] = (kind, quiet(f"{self._source} has a column of an unknown type", dtype.to_pyarrow))
         if self._kind == "postgresql":
             for one in self._run(f"SELECT * FROM {self._table} LIMIT 0", []).description:  # noqa: S608
                 if found[one.name][0] == "text" and one.type_code not in _POSTGRES_TEXT:
@@ -128,10 +124,10 @@ class Database:
         raw.execute(_BEGIN[self._kind])
 
     def _ask(self, query: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
-        return sql.quiet(self._failed, lambda: self._run(query, parameters).fetchall())
+        return quiet(self._failed, lambda: self._run(query, parameters).fetchall())
 
     def _run(self, query: str, parameters: list[Any]) -> Any:
-        return sql.quiet(self._failed, lambda: self._connection.con.execute(query, parameters))
+        return quiet(self._failed, lambda: self._connection.con.execute(query, parameters))
 
     @property
     def _failed(self) -> str:
@@ -143,7 +139,7 @@ class Database:
             connection, self._connection = self._connection, None
             with suppress(Exception):
                 connection.con.rollback()
-            sql.quiet(f"{self._source} cannot be closed", connection.disconnect)
+            quiet(f"{self._source} cannot be closed", connection.disconnect)
 
     def __repr__(self) -> str:
         return f"Database({self.domain!r})"

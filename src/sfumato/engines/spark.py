@@ -25,6 +25,7 @@ from sfumato.errors import DataError, SfumatoError
 from sfumato.intake.intake import Intake
 from sfumato.schema.column_base import Unit
 from sfumato.schema.schema import Schema
+from sfumato.tables.quiet import quiet
 
 T = TypeVar("T")
 Batches = Iterable[pa.RecordBatch]
@@ -227,11 +228,5 @@ def _bytes(content: bytes) -> pa.RecordBatch:
 
 
 def _quiet(what: str, call: Callable[[], T]) -> T:
-    """What `call` gives; if it fails, our own words in the place of Spark's."""
-    try:
-        return call()
-    except (SfumatoError, MemoryError):
-        raise
-    except Exception:  # noqa: S110 -- its words may quote rows
-        pass
-    raise DataError(_FAILED.format(what))
+    """What `call` gives; if it fails, our own words instead of Spark's."""
+    return quiet(_FAILED.format(what), call)

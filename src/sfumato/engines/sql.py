@@ -7,18 +7,19 @@ says when it fails may quote values or a password, so none of its words are pass
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from datetime import date, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import pyarrow as pa
 
 from sfumato.errors import DataError
-
-T = TypeVar("T")
+from sfumato.tables.objects import mixed
+from sfumato.tables.quiet import quiet
 
 ROWS_AT_ONCE = 1 << 16
 
@@ -165,38 +166,54 @@ def _read(expression: Any, name: str) -> Iterator[pa.Table]:
 
 
 def _read_sqlite(connection: Any, expression: Any, source: Source) -> Iterator[pa.Table]:
-    """Rows of a table in SQLite, where a value may have another type than its column: that is refused."""
-    failed = f"{source} cannot be read; every value must have the type of its column"
+    """Rows of a table in SQLite, where a value may have another type than its column: then it is unreadable."""
+    failed = f"{source} cannot be read; check your rights, and that its columns have types that Arrow knows"
     schema = quiet(failed, lambda: expression.schema().to_pyarrow())
     yield schema.empty_table()
+    connection.con.text_factory = lambda text: text.decode(errors="replace")  # as files are read, value by value
     cursor = quiet(failed, lambda: connection.con.execute(connection.compile(expression)))
     try:
         while rows := quiet(failed, lambda: cursor.fetchmany(ROWS_AT_ONCE)):
-            yield quiet(failed, partial(_table, rows, schema))
+            columns = zip(zip(*rows, strict=True), schema, strict=True)
+            yield pa.table([_typed(values, field.type) for values, field in columns], names=schema.names)
     finally:
         cursor.close()
 
 
-def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    columns = zip(*rows, strict=True)
-    return pa.table([_typed(list(one), field.type) for one, field in zip(columns, schema, strict=True)], schema=schema)
+def _typed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Values of SQLite in the type that their column was declared with; where one has another, each by itself."""
+    own = [None if value is None else _own(value, kind) for value in values]
+    if _STRANGER not in own:
+        with suppress(pa.ArrowException):
+            return pa.array(own, kind)
+    return mixed(own)
 
 
-def _typed(values: list[Any], kind: pa.DataType) -> pa.Array:
-    """Values of SQLite, which has no type for truth or time, in the type that their column was declared with."""
+_STRANGER = object()
+"""Stands for a value that does not have the type of its column."""
+
+
+def _own(value: Any, kind: pa.DataType) -> Any:
+    """A value in the type of its column; SQLite has no type for truth or time, and keeps them as numbers and text."""
     if pa.types.is_boolean(kind):
-        return pa.array(values, pa.int8()).cast(kind)
+        fits = type(value) is int and value in (0, 1)
+        return bool(value) if fits else _STRANGER
+    if pa.types.is_integer(kind):
+        return value if type(value) is int else _STRANGER
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return float(value) if type(value) in (int, float) else _STRANGER
+    if not isinstance(value, str):
+        return _STRANGER
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return pa.array(values, pa.string()).cast(kind)
-    return pa.array(values, kind)
+        return _moment(value, kind)
+    return value
 
 
-def quiet(message: str, call: Callable[[], T]) -> T:
-    """What `call` gives; if it fails, our own words in the place of a driver's."""
+def _moment(text: str, kind: pa.DataType) -> date | Any:
     try:
-        return call()
-    except (DataError, MemoryError):
-        raise
-    except Exception:  # noqa: S110 -- a driver may raise anything, and its words may quote rows or secrets
-        pass
-    raise DataError(message)
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return _STRANGER
+    if pa.types.is_date(kind):
+        return moment.date() if text == moment.date().isoformat() else _STRANGER
+    return moment if moment.tzinfo is None or kind.tz is not None else _STRANGER

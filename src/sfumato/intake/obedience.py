@@ -62,10 +62,11 @@ class Obedience:
 
     def placed(self, columns: Records) -> Placed:
         """The same rows, where those that break a rule have other codes in the columns that may change."""
+        # All rows are settled, also if none is bad: what becomes of a row must not depend on the others.
         codes = self._settled({name: columns[name].astype(np.int64) for name in columns.domain})
         bad = np.flatnonzero(self._broken(codes))
         if not len(bad):
-            return Placed(columns, np.zeros(len(columns), dtype=np.bool_))
+            return Placed(Records(columns.domain, codes.values()), np.zeros(len(columns), dtype=np.bool_))
         rows = {name: one[bad] for name, one in codes.items()}
         for _ in range(PASSES):
             for name, replacement in self._steps:

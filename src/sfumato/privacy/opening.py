@@ -92,6 +92,11 @@ def open_engine(
             f"memory ended while the table was read; in memory it needs {row_bytes(intake.domain)} bytes a row and the "
             "room to read a part of it: give engine 'spool', which keeps rows on disk"
         )
+    except Exception as problem:
+        refusal = DataError(
+            f"the table could not be read ({type(problem).__name__}); the words of that error may quote rows, so they "
+            "are not repeated. This is a fault of Sfumato or of the library that the table came from: please report it"
+        )
     # A new exception, raised here: the frames and the context of the first one hold rows.
     raise refusal
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sfumato.errors import DataError
 from sfumato.schema.reading import Reading
 from sfumato.tables.objects import mixed
+from sfumato.tables.quiet import quiet
 
 
 def read_excel(path: Path, reading: Reading) -> pa.Table:
@@ -27,14 +28,20 @@ def read_excel(path: Path, reading: Reading) -> pa.Table:
             f"file {str(path)!r} is an Excel file, and reading it needs openpyxl; install sfumato[excel], or save it "
             "as CSV"
         ) from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its words are about styles and extensions, and may name cells
+
+    def rows_of() -> tuple[str, list[tuple[Any, ...]]]:
         with closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as book:
             sheets = book.sheetnames
             name = reading.sheet or sheets[0]
             if name not in sheets:
                 raise DataError(f"file {str(path)!r} has no sheet {name!r}; it has {', '.join(sheets)}")
-            rows = [row for row in book[name].iter_rows(values_only=True) if any(cell is not None for cell in row)]
+            book[name].reset_dimensions()  # what programs write about the size of a sheet is not always true
+            every = book[name].iter_rows(values_only=True)
+            return name, [row for row in every if any(cell is not None for cell in row)]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its words are about styles and extensions, and may name cells
+        name, rows = quiet(f"file {str(path)!r} is damaged or not an Excel file; save it again", rows_of)
     if not rows:
         raise DataError(f"sheet {name!r} of {str(path)!r} is empty; give one whose first row names the columns")
     header = ["" if cell is None else str(cell) for cell in rows[0]]

@@ -6,6 +6,7 @@ hand.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -26,7 +27,7 @@ from sfumato.schema.columns import Boolean, Categorical
 from sfumato.schema.reading import SEPARATORS, Reading
 from sfumato.schema.schema import Schema
 from sfumato.tables.excel import read_excel
-from sfumato.tables.lines import Lines, first_line, transcoded
+from sfumato.tables.lines import Lines, first_line, is_well_formed, transcoded
 from sfumato.tables.raw import is_text
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
@@ -37,6 +38,11 @@ ROWS_AT_ONCE = 1 << 16
 """Rows of one part of a table: few enough to need little memory, many enough to hide the cost of a call."""
 
 NOT_UNICODE = 'is not UTF-8; say what it is, for example "read": {"encoding": "cp1252"} in the schema, or save it again'
+
+_MALFORMED = (
+    "has a line with more or fewer fields than its header, or with quotes that do not stand around a whole field; give "
+    "every line one field per column"
+)
 
 _FAILURES = (
     pa.ArrowException,
@@ -145,7 +151,7 @@ def _read_one(path: Path, schema: Schema | None, reading: Reading) -> Iterator[p
             "may be some. In such a file one quote too many hides the lines that follow; if none may be refused, one "
             "row could change others. Give a Parquet file, or set 'on_bad_value' to 'refuse'"
         )
-    yield _guarded(path, lambda: _read_quoted(path, separator, reading.encoding, names))
+    yield _guarded(path, lambda: _read_quoted(path, separator, reading.encoding, names, strict=schema is not None))
 
 
 def _has_break(text: str) -> bool:
@@ -238,18 +244,17 @@ def _read_lines(path: Path, separator: str, names: list[str], schema: Schema) ->
                 raise DataError(f"file {str(path)!r} {NOT_UNICODE}")
             yield part
     if lines.malformed and schema.default_policy == "refuse":
-        raise DataError(
-            f"file {str(path)!r} has a line with more or fewer fields than its header, or with quotes that do not "
-            "stand around a whole field; give every line one field per column, or set 'on_bad_value' to leave such "
-            "lines out"
-        )
+        raise DataError(f"file {str(path)!r} {_MALFORMED}, or set 'on_bad_value' to leave such lines out")
 
 
-def _read_quoted(path: Path, separator: str, encoding: str, names: list[str]) -> pa.Table:
-    """A text file with line breaks inside quotes."""
+def _read_quoted(path: Path, separator: str, encoding: str, names: list[str], strict: bool) -> pa.Table:
+    """A text file with line breaks inside quotes; with `strict`, one with a quote too many is refused."""
+    with opened(path) as file:
+        content = transcoded(file, encoding).read(-1).removeprefix(codecs.BOM_UTF8)
+    if strict and not is_well_formed(content, len(names), separator):
+        raise DataError(f"file {str(path)!r} {_MALFORMED}")
     return arrow_csv.read_csv(
-        path,
-        read_options=arrow_csv.ReadOptions(encoding=encoding),
+        pa.BufferReader(content),
         parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
         convert_options=arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, check_utf8=True

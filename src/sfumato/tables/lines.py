@@ -75,11 +75,7 @@ class Lines:
     def __init__(self, names: Sequence[str], delimiter: str):
         self._names = list(names)
         self._delimiter = delimiter
-        # As RFC 4180 has it: a quote may stand around a field, and doubled inside of such a field.
-        cut = re.escape(delimiter)
-        field = f'(?:"(?:[^"]|"")*+"|[^"{cut}]*+)'
-        more = f"(?:{cut}{field}){{{len(names) - 1}}}"
-        self._well_formed = re.compile((field + more).encode())
+        self._well_formed = _record(len(names), delimiter)
         self.malformed = False
         self.broken: set[str] = set()
 
@@ -129,6 +125,31 @@ class Lines:
     def _skip(self, row: arrow_csv.InvalidRow) -> str:
         self.malformed = True
         return "skip"
+
+
+def _record(fields: int, delimiter: str) -> re.Pattern[bytes]:
+    """A row as RFC 4180 has it: a quote may stand around a field, and doubled inside of such a field."""
+    cut = re.escape(delimiter)
+    field = f'(?:"(?:[^"]|"")*+"|[^"{cut}\\r\\n]*+)'
+    return re.compile(f"{field}(?:{cut}{field}){{{fields - 1}}}".encode())
+
+
+def is_well_formed(content: bytes, fields: int, delimiter: str) -> bool:
+    """Whether a text is rows of this many fields, which may hold line breaks inside quotes.
+
+    A quote too many turns what is inside quotes and what is outside around, from there on. Where other rows have
+    quotes too, some of them then stand in the middle of a field; where none has, the last quote is never closed.
+    """
+    record, place = _record(fields, delimiter), 0
+    while place < len(content):
+        if content[place] in b"\r\n":
+            place += 1
+            continue
+        found = record.match(content, place)
+        if found is None or content[found.end() : found.end() + 1] not in (b"", b"\r", b"\n"):
+            return False
+        place = found.end()
+    return True
 
 
 def _is_unicode(block: bytes) -> bool:

@@ -16,10 +16,17 @@ from sfumato.schema.schema import Schema
 from sfumato.tables.files import ROWS_AT_ONCE, check_names, read_file, read_file_parts
 from sfumato.tables.objects import pandas_column
 from sfumato.tables.persons import identifiers
+from sfumato.tables.quiet import quiet
 from sfumato.tables.type_warnings import warn_of_types
 from sfumato.tables.written import with_plain_numbers
 
 Kind = Literal["pandas", "polars", "arrow", "file"]
+
+_DAMAGED = "the dataset cannot be read; check that its files are whole and of one schema"
+_FAILED = (
+    "the table has a column of a type that Arrow does not know, or failed when it was computed; what its library says "
+    "may quote rows, so it is not repeated. Compute the table first, and convert such columns, for example to text"
+)
 
 
 def kind_of(source: Any) -> Kind:
@@ -102,16 +109,8 @@ def _is_dataset(source: Any) -> bool:
 
 
 def _dataset_parts(source: Any) -> Iterator[pa.Table]:
-    batches = source.to_batches(batch_size=ROWS_AT_ONCE)
-    while True:
-        try:
-            batch = next(batches, None)
-        except (pa.ArrowException, OSError):  # Arrow's words are left behind: they may quote values
-            batch = NotImplemented
-        if batch is NotImplemented:
-            raise DataError("the dataset cannot be read; check that its files are whole and of one schema")
-        if batch is None:
-            return
+    batches = quiet(_DAMAGED, lambda: source.to_batches(batch_size=ROWS_AT_ONCE))
+    while (batch := quiet(_DAMAGED, lambda: next(batches, None))) is not None:
         yield pa.Table.from_batches([batch])
 
 
@@ -138,12 +137,10 @@ def _read_pandas(frame: Any) -> pa.Table:
 
 
 def _exported(source: Any, kind: Kind) -> pa.Table:
-    try:
-        if _is_dataset(source):
-            return source.to_table()
-        if kind == "polars":
-            return (source.collect() if type(source).__name__ == "LazyFrame" else source).to_arrow()
-        return pa.table(source)
-    except pa.ArrowException:  # Arrow's words are left behind: they may quote values
-        pass
-    raise DataError("the table has a column of a type that Arrow does not know; convert it, for example to text")
+    """A table of another library. A lazy one is computed here, and what fails then may quote values."""
+    if _is_dataset(source):
+        return quiet(_DAMAGED, source.to_table)
+    if kind == "polars":
+        lazy = type(source).__name__ == "LazyFrame"
+        return quiet(_FAILED, lambda: (source.collect() if lazy else source).to_arrow())
+    return quiet(_FAILED, lambda: pa.table(source))
