@@ -99,8 +99,8 @@ def test_scores_that_are_not_in_proportion_to_rows_are_refused_before_they_are_c
 def test_distances_are_in_persons(monkeypatch):
     silence(monkeypatch)
     holder, ledger = held(OTHERS[1], schema_of())
-    found = holder.distances([("a",)], [np.array([0.0, 0.0])], ledger.budget.total)
-    assert found.values[0] == 2
+    found = holder.distances([("a",)] * 2, [np.array([0.0, 0.0]), np.array([10.0, 10.0])], ledger.budget.total)
+    assert found.values.tolist() == [2, 18]
 
 
 @pytest.mark.parametrize("count", ["rows", "persons"])
