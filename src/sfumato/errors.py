@@ -11,13 +11,19 @@
     ├── BookError                a book is damaged, or does not allow a step
     ├── FileError                a file or folder is in the way, or cannot be written
     │   └── NoRoom               a disk is full: exit code 75, make room and start again
-    └── ProtocolError            members of a consortium do not agree, or a message is not what it should be
-        ├── TryAgain             somebody is away: exit code 75, start again later and nothing is lost
-        └── StudyEnded           the study is over for good: exit code 3, starting again changes nothing
+    ├── ProtocolError            members of a consortium do not agree, or a message is not what it should be
+    │   ├── TryAgain             somebody is away: exit code 75, start again later and nothing is lost
+    │   └── StudyEnded           the study is over for good: exit code 3, starting again changes nothing
+    └── Fault                    something that nobody thought of: exit code 1, says where and not with which values
     IntakeWarning                the types of a table may have been guessed from values, or fit no declared column
 
 A message says what was given, what was wanted and what to do. It never contains a private value.
 """
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
 
 
 class SfumatoError(Exception):
@@ -25,6 +31,19 @@ class SfumatoError(Exception):
 
     exit_code = 2
     """What a command ends with."""
+
+
+class Fault(SfumatoError):  # noqa: N818 -- the name says what happened
+    """A fault of Sfumato or of a library that it calls; says where, and nothing of what was at hand there."""
+
+    exit_code = 1
+
+    @classmethod
+    def at(cls, error: BaseException) -> Fault:
+        """The fault that an error is: its words may quote private values, so its kind and its place must do."""
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+        return cls(f"a fault in Sfumato ({where}); please report it")
 
 
 class SchemaError(SfumatoError):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato
-from sfumato.errors import DataError
+from sfumato.errors import SfumatoError
 from sfumato.tables.quiet import quiet
 
 SECRET = "Semiramide"
@@ -44,7 +44,7 @@ LAZY = {
 
 
 def refused(data):
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(SfumatoError) as caught:
         sfumato.fit(data, SCHEMA, epsilon=1, method="dpview")
     said = "".join(traceback.format_exception_only(caught.value)) + repr((caught.value.__context__, caught.value))
     assert SECRET not in said
@@ -99,7 +99,7 @@ def test_any_other_fault_while_a_table_is_read_keeps_its_words_to_itself(monkeyp
         raise RuntimeError(SECRET)
 
     monkeypatch.setattr("sfumato.intake.intake.Intake.encode", fail)
-    assert "could not be read (RuntimeError)" in refused(pa.table({"a": [1]}))
+    assert "a fault in Sfumato (RuntimeError at test_quiet.py" in refused(pa.table({"a": [1]}))
 
 
 def test_an_interruption_is_no_fault():

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from importlib.metadata import version
 from io import StringIO
-from pathlib import Path
 from platform import python_version
 from time import perf_counter
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -22,7 +20,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from sfumato.errors import SfumatoError
+from sfumato.errors import Fault, SfumatoError
 from sfumato.kernels import COMPILED
 from sfumato.loops import listening
 from sfumato.text import json_text, one_line
@@ -113,9 +111,7 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
         except (typer.Exit, BrokenPipeError):
             raise
         except Exception as error:  # a fault of ours: say where, but not with which values
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
-            _complain(f"a fault in Sfumato ({where}); please report it", "Fault", bool(kwargs.get("as_json")))
+            _complain(str(Fault.at(error)), "Fault", bool(kwargs.get("as_json")))
             raise typer.Exit(1) from None
 
     return wrapper

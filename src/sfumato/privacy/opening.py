@@ -13,7 +13,7 @@ from sfumato.engines.database import Database
 from sfumato.engines.memory import Memory
 from sfumato.engines.opening import open_rows
 from sfumato.engines.spool import row_bytes
-from sfumato.errors import DataError, MethodError, SfumatoError
+from sfumato.errors import DataError, Fault, MethodError, SfumatoError
 from sfumato.intake.intake import Intake, Rows
 from sfumato.intake.refusals import check_lists
 from sfumato.privacy.entropy import Entropy, SystemEntropy
@@ -86,17 +86,14 @@ def open_engine(
         check_lists(schema, coded.rows)
         return opened
     except SfumatoError as problem:
-        refusal = type(problem)(*problem.args)
+        refusal: SfumatoError = type(problem)(*problem.args)
     except MemoryError:
         refusal = DataError(
             f"memory ended while the table was read; in memory it needs {row_bytes(intake.domain)} bytes a row and the "
             "room to read a part of it: give engine 'spool', which keeps rows on disk"
         )
     except Exception as problem:
-        refusal = DataError(
-            f"the table could not be read ({type(problem).__name__}); the words of that error may quote rows, so they "
-            "are not repeated. This is a fault of Sfumato or of the library that the table came from: please report it"
-        )
+        refusal = Fault.at(problem)
     # A new exception, raised here: the frames and the context of the first one hold rows.
     raise refusal
 
