@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 from warnings import warn
 
 from sfumato.errors import NoiseWarning
@@ -21,10 +21,54 @@ from sfumato.recipes import DEFAULT
 from sfumato.release import Release
 from sfumato.schema.acceptance import ROWS, RULES, copied_lists
 from sfumato.schema.schema import Schema
+from sfumato.tables.kinds import Data, FrameT
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow as pa
 
 
+@overload
 def fit(
-    data: Any,
+    data: FrameT,
+    schema: Schema | Mapping[str, Any] | str | Path,
+    *,
+    epsilon: float | str,
+    delta: float | str | None = None,
+    method: str | Recipe = DEFAULT,
+    views: str | Path | None = None,
+    synthesizer: str | None = None,
+    engine: str = "auto",
+    progress: Progress = ...,
+) -> Release[FrameT]: ...
+@overload
+def fit(
+    data: polars.LazyFrame,
+    schema: Schema | Mapping[str, Any] | str | Path,
+    *,
+    epsilon: float | str,
+    delta: float | str | None = None,
+    method: str | Recipe = DEFAULT,
+    views: str | Path | None = None,
+    synthesizer: str | None = None,
+    engine: str = "auto",
+    progress: Progress = ...,
+) -> Release[polars.DataFrame]: ...
+@overload
+def fit(
+    data: Data,
+    schema: Schema | Mapping[str, Any] | str | Path,
+    *,
+    epsilon: float | str,
+    delta: float | str | None = None,
+    method: str | Recipe = DEFAULT,
+    views: str | Path | None = None,
+    synthesizer: str | None = None,
+    engine: str = "auto",
+    progress: Progress = ...,
+) -> Release[pa.Table]: ...
+def fit(
+    data: Data,
     schema: Schema | Mapping[str, Any] | str | Path,
     *,
     epsilon: float | str,
@@ -34,7 +78,7 @@ def fit(
     synthesizer: str | None = None,
     engine: str = "auto",
     progress: Progress = lambda stage: None,
-) -> Release:
+) -> Release[Any]:
     """Spend a privacy budget on a table and return a release, which holds no private rows.
 
     Where the schema has a guess of the rows and noise will drown columns, a `NoiseWarning` says so before anything is
@@ -66,7 +110,7 @@ def fit(
     return run_job(job, data, progress, engine)
 
 
-def run_job(job: Job, data: Any, progress: Progress = lambda stage: None, engine: str = "auto") -> Release:
+def run_job(job: Job, data: Data, progress: Progress = lambda stage: None, engine: str = "auto") -> Release:
     """Run a job on a table."""
     progress("read")
     ledger = open_ledger(job)
@@ -136,6 +180,6 @@ def _note_acceptance(ledger: Ledger, schema: Schema) -> None:
         )
 
 
-def check_fits(data: Any, schema: Schema) -> None:
+def check_fits(data: Data, schema: Schema) -> None:
     """Refuse a table that does not fit its schema. Nothing is measured and nothing is spent."""
     open_engine(data, schema, SystemEntropy()).close()

@@ -71,14 +71,14 @@ class SfumatoSynthesizer:
         if schema.observed and accepted_by is not None:
             schema = schema.accepting(schema.observed, accepted_by, reason or "")
         self.schema = schema
-        self._budget = {"epsilon": epsilon, "delta": delta, "method": method}
+        self._budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method}
         self._release: Release | None = None
 
     def fit(self, data: Any) -> None:
         """Spend the budget on a table, once: a second call would spend it again, and is refused."""
         if self._release is not None:
             raise SfumatoError("this synthesizer has spent its budget; make another one to spend more")
-        self._release = fit(data, self.schema, **self._budget)  # type: ignore[arg-type]
+        self._release = fit(data, self.schema, **self._budget)
 
     @property
     def release(self) -> Release:

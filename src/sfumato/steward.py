@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from sfumato.report.figures import Assessment
 from sfumato.schema.draft import Draft
 from sfumato.schema.draft import draft as draft_table
 from sfumato.schema.schema import Schema
+from sfumato.tables.kinds import Data
 from sfumato.verify.findings import Verdict
 from sfumato.verify.verify import verify as verify_folder
 
 
-def draft(data: Any, name: str | None = None, *, keep: Collection[str] = ()) -> Draft:
+def draft(data: Data, name: str | None = None, *, keep: Collection[str] = ()) -> Draft:
     """Draft a schema by looking at a table. It is NOT private: a person must confirm every column.
 
     Args:
@@ -34,14 +36,14 @@ def draft(data: Any, name: str | None = None, *, keep: Collection[str] = ()) -> 
     >>> found.schema.observed
     ('age', 'sex')
     """
-    if tables.kind_of(data) != "file":
+    if not isinstance(data, str | PathLike):
         return draft_table(tables.read(data), name or "table", keep=keep)
     path = Path(data)
     reading = tables.detect(path)
     return draft_table(tables.read(path, reading=reading), name or path.name.split(".")[0], reading, keep)
 
 
-def check(data: Any, schema: Schema | Mapping[str, Any] | str | Path) -> tuple[Problem, ...]:
+def check(data: Data, schema: Schema | Mapping[str, Any] | str | Path) -> tuple[Problem, ...]:
     """All bad values of a table, column by column; nothing is measured or spent. Rows are for the steward's eyes only.
 
     >>> import pyarrow as pa
@@ -57,8 +59,8 @@ def check(data: Any, schema: Schema | Mapping[str, Any] | str | Path) -> tuple[P
 
 
 def evaluate(
-    real: Any,
-    synthetic: Any,
+    real: Data,
+    synthetic: Data,
     schema: Schema | Mapping[str, Any] | str | Path,
     *,
     release: Release | str | Path | None = None,

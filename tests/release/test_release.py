@@ -241,3 +241,14 @@ def test_the_public_names_are_complete_and_sorted():
     assert all(hasattr(sfumato, name) for name in sfumato.__all__)
     signature = str(__import__("inspect").signature(sfumato.fit))
     assert "seed" not in signature  # noise cannot be seeded
+
+
+def test_a_loaded_release_samples_what_is_asked_for(tmp_path):
+
+    age = {"name": "age", "type": "integer", "min": 0, "max": 9}
+    keys = {"name": "t", "columns": [age]}
+    sfumato.fit(pl.LazyFrame({"age": [1, 2]}), keys, epsilon=1, method="dpview").save(tmp_path / "r")
+    assert isinstance(sfumato.Release.load(tmp_path / "r", "pandas").sample(rows=2), pd.DataFrame)
+    assert isinstance(sfumato.Release.load(tmp_path / "r", "polars").marginal("age"), pl.DataFrame)
+    with pytest.raises(sfumato.SfumatoError, match="give one of arrow, pandas, polars"):
+        sfumato.Release.load(tmp_path / "r", "spark")

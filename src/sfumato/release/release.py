@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast, overload
 
 import numpy as np
 import pyarrow as pa
@@ -32,13 +32,20 @@ from sfumato.release.statistics import Answer, Conditions, Question
 from sfumato.release.versions import arithmetic, versions
 from sfumato.schema.conditions import allowed_codes
 from sfumato.schema.schema import Schema
+from sfumato.tables.kinds import Rows
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 FORMAT = 2
 """Version of the release folder; a change that old readers would misread raises it."""
 
+KINDS = ("arrow", "pandas", "polars")
+
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Generic[Rows]):
     """Noisy tables, the model made of them, the ledger and the schema of one differentially private release.
 
     It describes itself: nothing is looked up by the name of its method, which may mean something else tomorrow.
@@ -75,7 +82,7 @@ class Release:
         found = noise_warnings(self.model.measurements, self.ledger, self.rows)
         return (*found, *size_warnings(self.model.selection, self.model.recoding.domain))
 
-    def sample(self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None) -> Any:
+    def sample(self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None) -> Rows:
         """Draw a synthetic table: free, repeatable with a seed, of the kind that was given to `fit`.
 
         Args:
@@ -84,7 +91,8 @@ class Release:
             given: only rows with these values: for each column a value, a list of values, {"min": …, "max": …} or
                 range(20, 30).
         """
-        return tables.convert(self.sample_arrow(rows, seed, given), self.kind, self.schema)
+        sample: Rows = tables.convert(self.sample_arrow(rows, seed, given), self.kind, self.schema)
+        return sample
 
     def sample_arrow(
         self, rows: int | None = None, seed: int | None = None, given: Mapping[str, Any] | None = None
@@ -124,7 +132,7 @@ class Release:
         codes = allowed_codes(self.schema, given or {})
         return Drawing(self.schema, self.model, self.recipe.synthesize, codes, rows)
 
-    def marginal(self, *columns: str | Sequence[str], confidence: float = CONFIDENCE) -> Any:
+    def marginal(self, *columns: str | Sequence[str], confidence: float = CONFIDENCE) -> Rows:
         """The table of counts over any columns, of the kind that was given to `fit`: free, and the same every time.
 
         Each cell has its values (numbers as numbers, ranges and words as texts in their order), `count`,
@@ -134,15 +142,15 @@ class Release:
         """
         named = [name for one in columns for name in ([one] if isinstance(one, str) else one)]
         table = natural(self.marginal_arrow(*named, confidence=confidence), self.schema)
+        frame: Any = table
         if self.kind == "pandas":
             frame = table.to_pandas()
             frame.attrs = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
-            return frame
-        if self.kind == "polars":
+        elif self.kind == "polars":
             import polars
 
-            return polars.from_arrow(table)
-        return table
+            frame = polars.from_arrow(table)
+        return cast(Rows, frame)
 
     def marginal_arrow(self, *columns: str, confidence: float = CONFIDENCE) -> pa.Table:
         """The table of counts over any columns, as a pyarrow table whose cells have labels."""
@@ -217,16 +225,27 @@ class Release:
         write_manifest(folder)
         return folder
 
+    @overload
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Open a release folder, checking that its ledger adds up."""
+    def load(cls, folder: str | Path, kind: Literal["arrow"] = "arrow") -> Release[pa.Table]: ...
+    @overload
+    @classmethod
+    def load(cls, folder: str | Path, kind: Literal["pandas"]) -> Release[pandas.DataFrame]: ...
+    @overload
+    @classmethod
+    def load(cls, folder: str | Path, kind: Literal["polars"]) -> Release[polars.DataFrame]: ...
+    @classmethod
+    def load(cls, folder: str | Path, kind: str = "arrow") -> Release[Any]:
+        """Open a release folder, checking that its ledger adds up; samples come as arrow, pandas or polars tables."""
+        if kind not in KINDS:
+            raise ReleaseError(f"samples were asked for as {kind!r}; give one of {', '.join(KINDS)}")
         folder = Path(folder)
         if not folder.is_dir():
             raise ReleaseError(f"{str(folder)!r} is not a folder; give the folder that synthesize or save wrote")
         description = storage.read_json(folder / "release.json")
         form = description.get("format") if isinstance(description, dict) else None
         if form == 1:
-            return cls(*format1.read(folder, description))
+            return replace(cls(*format1.read(folder, description)), kind=kind)
         if form != FORMAT or "recipe" not in description:
             raise ReleaseError(
                 f"{str(folder)!r} is not a release of format 1 or {FORMAT}, which this version reads; another version "
@@ -243,7 +262,7 @@ class Release:
                 f"the ledger in {str(folder)!r} lists {list(statement.observed)} as domains that were observed in the "
                 f"data, and the schema {list(schema.observed)}; they must be the same"
             )
-        return cls(recipe, schema, statement, storage.read_model(folder, schema), persons=persons)
+        return cls(recipe, schema, statement, storage.read_model(folder, schema), kind, persons)
 
     def description(self) -> dict[str, Any]:
         """What release.json says: how this was made, in plain words and for programs."""
