@@ -114,7 +114,8 @@ def named(columns: Sequence[str]) -> str:
 def remedies(worst: float) -> str:
     """What to do about noise that puts this share of the rows into wrong values."""
     return (
-        "Give fewer or coarser values (bins, 'other', 'compress'), leave columns out with 'ignore', lower 'unit.rows' or count persons ('unit.count'), "
+        "Give fewer or coarser values (bins, 'other', 'compress'), leave columns out with 'ignore', lower 'unit.rows' "
+        "or count persons ('unit.count'), "
         f"or give a larger budget: {max(2, round(worst / DROWNED_COLUMN + 0.5))} times as much would bring this below "
         f"{DROWNED_COLUMN:.0%}"
     )
