@@ -109,6 +109,39 @@ def test_what_was_read_from_the_rows_stays_observed_until_a_person_confirms_it(t
     assert (Schema.load(file).observed, Schema.load(file).accept_observed) == ((), ())
 
 
+def test_a_codebook_answers_for_the_columns_that_it_lists(tmp_path):
+    columns = [
+        {"name": "sex", "type": "categorical", "categories": ["f", "m"]},
+        {"name": "site", "type": "categorical", "categories": ["north", "south"]},
+        {"name": "age", "type": "integer", "min": 18, "max": 91},
+        {"name": "grade", "type": "integer", "min": 2, "max": 4, "nullable": True, "null_values": ["9"]},
+        {"name": "group", "type": "categorical", "categories": ["young", "old"]},
+        {"name": "dose", "type": "number", "min": 2.5, "max": 10, "values": [2.5, 10.0]},
+    ]
+    columns[4]["derived"] = {"of": "age", "edges": [18, 65, 91], "values": ["young", "old"]}
+    keys = {"name": "t", "columns": [column | {"domain_from": "observed"} for column in columns]}
+    (tmp_path / "s.json").write_text(json.dumps(keys))
+    lines = ["column;value;meaning;min;max;Description", "sex;f;female;;;", "sex;m;male;;;", "sex;x;other;;;"]
+    lines += ["site;north;;;;", "age;;;0;120;in years", "other;1;;;;", "dose;2.5;;;;", "dose;5;;;;", "dose;10;;;;"]
+    lines += [f"grade;{one};;;;" for one in (1, 2, 3, 4, 5, 9)]
+    (tmp_path / "book.csv").write_text("\n".join(lines), encoding="utf-8-sig")
+    result = edit(tmp_path / "s.json", "--codebook", tmp_path / "book.csv", typed=["q"])
+    assert "4 columns are as" in result.output
+    assert "Not settled: site: 1 values of the draft are not in the codebook (south)" in result.output
+    schema = Schema.load(tmp_path / "s.json")
+    assert schema.unaccepted == ("site", "group")
+    assert schema["sex"].categories == ("f", "m", "x")
+    assert (schema["age"].min, schema["age"].max, schema["age"].description) == (0, 120, "in years")
+    assert schema["age"].domain_from == "codebook"
+    assert schema["group"].derived.edges == (0, 65, 120)
+    assert (schema["grade"].min, schema["grade"].max) == (1, 5)
+    assert schema["dose"].values == (2.5, 5, 10)
+    (tmp_path / "none.csv").write_text("a,b\n1,2\n")
+    refused = edit(tmp_path / "s.json", "--codebook", tmp_path / "none.csv", typed=["q"])
+    assert refused.exit_code == 2
+    assert "first line has 'column'" in refused.output
+
+
 def test_an_interrupted_edit_goes_on_where_it_was(study):
     sfumato("schema", "draft", study / "trial.csv", "--out", study / "draft.json")
     before = (study / "draft.json").read_text()

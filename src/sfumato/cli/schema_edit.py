@@ -16,6 +16,7 @@ from sfumato.errors import SchemaError
 from sfumato.files import PRIVATE, replacing
 from sfumato.schema import confirming
 from sfumato.schema.acceptance import ROWS, RULES, observed_words
+from sfumato.schema.codebook import read_codebook, with_codebook
 from sfumato.schema.confirming import Group, groups
 from sfumato.schema.schema import Schema
 from sfumato.text import one_line
@@ -32,11 +33,16 @@ def edit(
     out_file: Annotated[
         Path | None, typer.Option("--out", help="Write to this .json or .yaml file instead, and go on there later.")
     ] = None,
+    codebook: Annotated[
+        Path | None, typer.Option(help="A CSV file of columns and their values: what it says is not asked.")
+    ] = None,
 ) -> None:
     """Confirm a draft by questions: what is publicly known, what is left out or accepted; then persons and rules."""
     target = out_file or schema
     session = _Session(Schema.load(target if target.exists() else schema), target)
     schema_text(session.schema, target)  # an unknown ending is refused before the first question
+    if codebook is not None:
+        session.read(codebook)
     try:
         while not session.done and (waiting := session.waiting()):
             session.settle(waiting[0])
@@ -61,6 +67,15 @@ class _Session:
         self.answers, self.done = 0, False
         self._by = ""
         self._skipped: set[str] = set()
+
+    def read(self, codebook: Path) -> None:
+        """Take over what a codebook says, and tell where it does not agree with the draft."""
+        before = set(self.schema.unaccepted)
+        found, doubts = with_codebook(self.schema, read_codebook(codebook), codebook.name)
+        self._keep(lambda: found, again=False)
+        out.print(f"{len(before - set(self.schema.unaccepted))} columns are as {codebook} says.")
+        for words in doubts:
+            out.print(f"Not settled: {words}", soft_wrap=True)
 
     def waiting(self) -> list[Group]:
         """The groups that are not settled yet, without columns that were skipped."""
