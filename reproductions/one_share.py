@@ -20,9 +20,10 @@ from sfumato.errors import MethodError
 from sfumato.privacy.budget import Share
 from sfumato.privacy.entropy import Entropy, SystemEntropy
 from sfumato.privacy.events import Event
-from sfumato.privacy.holder import Dependence, LocalHolder, table_events, table_noises
+from sfumato.privacy.holder import LocalHolder
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.questions import Dependence, table_events, table_noises
 from sfumato.privacy.scores import Score
 
 Vector = NDArray[np.int64]

@@ -2,8 +2,8 @@
 
 from sfumato.data.coding import Level
 from sfumato.learn import Known
-from sfumato.privacy.holder import table_noise
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.questions import table_noise
 
 NOTHING = Known()
 """What a stage knows that comes first."""

@@ -122,7 +122,7 @@ def run_job(job: Job, data: Data, progress: Progress = lambda stage: None, engin
         holder.close()
     statement = ledger.statement()
     statement.verify()
-    return Release(job.recipe, job.schema, statement, model, kind_of(data), persons)
+    return Release(job.recipe, job.schema, statement, model, kind_of(data), persons, ledger.answers)
 
 
 class PersonsHolder(Protocol):

@@ -5,7 +5,7 @@ The first two stages take a holder and a purse; what comes after them takes neit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -31,6 +31,7 @@ from sfumato.learn import Known, Learn
 from sfumato.models.tree_model import Evidence
 from sfumato.privacy.holder import Holder
 from sfumato.privacy.ledger import Ledger, Purse
+from sfumato.privacy.ruled_holder import RuledHolder
 from sfumato.reconcile.pooling import pooled
 from sfumato.reconcile.totals import common_total
 from sfumato.schema.schema import Schema
@@ -184,6 +185,9 @@ def run(
     recipe: Recipe, holder: Holder, schema: Schema, ledger: Ledger, progress: Progress = lambda stage: None
 ) -> Model:
     """Spend the ledger's budget on the rows of `holder`, which are in attributes of `schema`, as the recipe says."""
+    constraints = Ruled(schema).constraints
+    if constraints.items:
+        holder = RuledHolder(holder, constraints)
     progress("encode")
     ledger.stage = "encode"
     encoded = recipe.encode(holder, schema, Purse(ledger, recipe.encode_part).left)
@@ -194,7 +198,6 @@ def run(
     ledger.stage = "learn"
     attributes = Attributes(schema)
     check = recipe.synthesize.check if isinstance(recipe.synthesize, Limited) else _no_limit
-    constraints = Ruled(schema).constraints
     known = Known(
         tables=encoded.tables,
         constraints=constraints if constraints.items else None,
@@ -209,15 +212,9 @@ def run(
     progress("reconcile")
     ledger.stage = "reconcile"
     ledger.note("make the noisy tables agree", "post-processing of noisy tables")
-    tables = with_known_zeros((*encoded.tables, *learned.tables), schema)
+    tables = (*encoded.tables, *learned.tables)
     agreed = reconciled(recipe, recoding, tables, learned.selection, constraints)
     return Model(recoding, learned.selection, tables, agreed)
-
-
-def with_known_zeros(measurements: Iterable[Measurement], schema: Schema) -> tuple[Measurement, ...]:
-    """Tables that know which of their cells the rules of the schema leave empty: 0, and without noise."""
-    constraints = Ruled(schema).constraints
-    return tuple(one.knowing(constraints.allowed(one.clique, one.coding)) for one in measurements)
 
 
 def reconciled(

@@ -22,7 +22,7 @@ from sfumato.job import Job
 from sfumato.parties import federation as federation_module
 from sfumato.parties import local
 from sfumato.parties.curator import Chair
-from sfumato.parties.federation import OFFERS, Rounds, noisy_dependence
+from sfumato.parties.federation import OFFERS, Rounds
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.local import Company, LocalWire, Player, federation
 from sfumato.parties.mailbox import Desk, MemoryMailbox
@@ -34,6 +34,7 @@ from sfumato.privacy.events import Noisy, table_question
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Laplace, Skellam
 from sfumato.privacy.opening import open_party
+from sfumato.privacy.questions import noisy_dependence
 from sfumato.privacy.scores import independence_difference
 from sfumato.recipes import RECIPES
 from sfumato.recipes.auto import over_parties

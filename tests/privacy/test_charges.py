@@ -17,12 +17,11 @@ from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.data.selection import Family
 from sfumato.privacy.budget import ZCDP, Currency, PureDP, Share, SkellamDP
-from sfumato.privacy.holder import GRID
 from sfumato.privacy.mechanisms import Laplace
 from sfumato.privacy.mechanisms.exponential import Race
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.party_holder import PartyHolder
-from sfumato.privacy.scores import SCORES
+from sfumato.privacy.scores import GRID, SCORES
 from sfumato.privacy.sensitivity import Notion
 
 DOMAIN = Domain({"a": 2, "b": 2, "c": 2})

@@ -18,12 +18,11 @@ from sfumato.data.records import Records
 from sfumato.data.selection import Family
 from sfumato.errors import MethodError
 from sfumato.privacy.budget import ZCDP, Currency, PureDP, Share, SkellamDP
-from sfumato.privacy.holder import GRID
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Laplace, Skellam
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.party_holder import PartyHolder
-from sfumato.privacy.scores import SCORES
+from sfumato.privacy.scores import GRID, SCORES
 
 CELLS = 4096
 DOMAIN = Domain({"a": CELLS, "b": 2, "c": 2})

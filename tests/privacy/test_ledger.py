@@ -203,3 +203,14 @@ def test_a_ledger_that_costs_more_than_any_float_is_refused_and_not_crashed_on()
     record["events"] = [{"stage": "s", "event": "laplace", "question": "?", **GOOD["laplace"], "scale": "1e-400"}]
     with pytest.raises(BudgetExceeded, match="does not keep its promise"):
         Statement.from_dict(record)
+
+
+def test_an_answer_has_an_event_of_its_own():
+    ledger = Ledger(PureDP(1), "one row")
+    ledger.note("read the schema", "it is public")
+    (number,) = ledger.charge(laplace(2))
+    ledger.answer(number, [3, -1])
+    assert ledger.answers == {number: (3, -1)}
+    for wrong in (0, number):
+        with pytest.raises(BudgetError, match="an event of its own"):
+            ledger.answer(wrong, [1])

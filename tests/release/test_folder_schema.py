@@ -36,6 +36,7 @@ def test_the_schema_sees_what_is_wrong(tmp_path):
         lambda it: it["ledger.json"]["events"][noisy].pop("sensitivity_l1"),
         lambda it: it["ledger.json"]["events"][noisy].update(event="guess"),
         lambda it: it["ledger.json"]["events"][noisy].update(scale="0.5"),
+        lambda it: it["answers.json"][0].update(numbers=[0.5]),
         lambda it: it["release.json"].update(format=3),
         lambda it: it["release.json"]["recipe"].pop("learn"),
         lambda it: it["marginals/index.json"]["tables"][0].update(variance=0),

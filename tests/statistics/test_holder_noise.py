@@ -12,8 +12,8 @@ from sfumato.data.coding import Merge
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.privacy.budget import ZCDP, ApproxDP, PureDP, SkellamDP
-from sfumato.privacy.holder import GRID
 from sfumato.privacy.mechanisms import Laplace, Skellam
+from sfumato.privacy.scores import GRID
 
 DOMAIN = Domain({"a": 100, "b": 80})
 

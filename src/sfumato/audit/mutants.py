@@ -142,7 +142,8 @@ def _peek() -> Sequence[Any]:
     measure = module.measure
 
     def peeking(holder: Any, cliques: Any, share: Any, power: float, weights: Any = ()) -> Any:
-        (total,) = holder._engine.count(holder.coding, [()])
+        rows = getattr(holder, "holder", holder)._engine
+        (total,) = rows.count(holder.coding, [()])
         odd = int(total.counts.sum()) % 2
         return measure(holder, cliques, share.part(Fraction(99, 100)) if odd else share, power, weights)
 

@@ -18,9 +18,10 @@ from sfumato.engines import Engine
 from sfumato.privacy.budget import Share
 from sfumato.privacy.entropy import SystemEntropy
 from sfumato.privacy.events import Choice, Noisy
-from sfumato.privacy.holder import Dependence, Distances, LocalHolder
+from sfumato.privacy.holder import LocalHolder
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.questions import Dependence, Distances
 from sfumato.privacy.rows_per_person import RowsPerPerson
 from sfumato.privacy.scores import GRID, Score, distance_to, independence_difference
 

@@ -18,11 +18,11 @@ from sfumato.engines.memory import Memory
 from sfumato.privacy.budget import Budget, PureDP, SkellamDP
 from sfumato.privacy.entropy import Entropy, SystemEntropy
 from sfumato.privacy.events import Noisy
-from sfumato.privacy.holder import table_noises
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.opening import open_engine
 from sfumato.privacy.party_holder import PartyHolder
+from sfumato.privacy.questions import table_noises
 from sfumato.schema.schema import Schema
 
 HONEST = 3

@@ -26,8 +26,9 @@ from sfumato.models.moving import Counted, improve
 from sfumato.models.tree_room import TreeRoom
 from sfumato.models.zeros import tree_with_zeros
 from sfumato.privacy.budget import Currency, Share
-from sfumato.privacy.holder import Distances, Holder
+from sfumato.privacy.holder import Holder
 from sfumato.privacy.ledger import Purse
+from sfumato.privacy.questions import Distances
 
 CHANCE = 0.3
 """Of the distance that chance alone makes between a model and its own rows, this much is taken off a score."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count
-from math import pi, sqrt
 from typing import Protocol
 
 import numpy as np
@@ -23,17 +22,10 @@ from sfumato.parties.questions import Question, coding_text
 from sfumato.parties.totals import Totals
 from sfumato.pipeline import Recipe
 from sfumato.privacy.budget import Share
-from sfumato.privacy.holder import (
-    DEPENDENCE,
-    DISTANCES,
-    Dependence,
-    Distances,
-    table_events,
-    table_noise,
-    table_noises,
-)
+from sfumato.privacy.holder import DEPENDENCE, DISTANCES
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.questions import Dependence, Distances, table_events, table_noise, table_noises
 from sfumato.privacy.scores import Score
 from sfumato.recipes import RECIPES
 from sfumato.recipes.auto import over_parties
@@ -162,11 +154,10 @@ class Federation:
     def dependence(self, pairs: Sequence[Clique], part: Share) -> Dependence:
         """How far each pair of attributes is from independence, in rows, computed from noisy tables of the pairs.
 
-        The score of a union is no sum of scores. So the part is spent on the tables of all pairs, equally. Noise alone
-        makes a table look dependent; what it adds on average is taken off.
+        The score of a union is no sum of scores. So the part is spent on the tables of all pairs, equally.
         """
         tables = self.measure(pairs, [part.part(Fraction(1, len(pairs)))] * len(pairs))
-        return Dependence(np.array([noisy_dependence(one) for one in tables]), tables)
+        return Dependence.of_tables(tables)
 
     def distances(self, cliques: Sequence[Clique], expected: Iterable[NDArray[np.float64]], part: Share) -> Distances:
         """Refuse: the distance of a union is no sum of distances."""
@@ -199,18 +190,6 @@ def check_unit(schema: Schema) -> None:
             "persons cannot be counted by many parties, since one person may have rows at several; "
             "set 'unit.count' to rows"
         )
-
-
-def noisy_dependence(measurement: Measurement) -> float:
-    """InDif of a noisy pair table, less what its noise adds to that of independent columns; not below 0, in rows."""
-    counts = np.asarray(measurement.marginal.counts, dtype=np.float64)
-    rows = counts.sum()
-    if rows <= 0:
-        return 0.0
-    product = np.multiply.outer(counts.sum(axis=1), counts.sum(axis=0)) / rows
-    free = (counts.shape[0] - 1) * (counts.shape[1] - 1) / counts.size  # of the noise, margins explain the rest
-    noise = counts.size * sqrt(2 / pi * measurement.variance * free)
-    return max(0.0, float(np.abs(counts - product).sum()) - noise)
 
 
 def _batches(cells: Sequence[int]) -> Iterator[tuple[int, int]]:

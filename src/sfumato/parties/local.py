@@ -207,4 +207,6 @@ def fit(
     holders = [open_party(part, schema) for part in parts]
     outcome = run(job, holders, colluding=colluding, missing=missing)
     outcome.statement.verify()
-    return Release(job.recipe, schema, outcome.statement, outcome.model, tables.kind_of(parts[0])), outcome
+    kind = tables.kind_of(parts[0])
+    # A federation answers with tables, and with nothing else.
+    return Release(job.recipe, schema, outcome.statement, outcome.model, kind, answers={}), outcome

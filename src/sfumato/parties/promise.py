@@ -16,7 +16,7 @@ from sfumato.parties.questions import read_coding
 from sfumato.parties.seat import AskedTable, Seat, Summary, joined, parts_of
 from sfumato.parties.store import FINAL, NO_HEAD, Record, State
 from sfumato.privacy.events import Noisy
-from sfumato.privacy.holder import table_events
+from sfumato.privacy.questions import table_events
 from sfumato.text import one_line
 
 

@@ -168,7 +168,7 @@ def curate(
     statement.verify()
     rounds.end()
     book.note("finished")
-    return Release(recipe, manifest.schema, statement, model)
+    return Release(recipe, manifest.schema, statement, model, answers=ledger.answers)
 
 
 def seat_of(

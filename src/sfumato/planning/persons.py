@@ -11,8 +11,8 @@ from typing import Literal
 
 from sfumato.errors import BudgetError
 from sfumato.privacy.budget import Budget
-from sfumato.privacy.holder import table_noise
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.questions import table_noise
 from sfumato.privacy.rows_per_person import PRICE
 from sfumato.schema.column_base import MOST_PARTED
 from sfumato.schema.schema import Schema

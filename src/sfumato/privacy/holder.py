@@ -6,7 +6,6 @@ A stage asks for a part of the budget, never for a noise: sensitivity, mechanism
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 import numpy as np
@@ -18,34 +17,27 @@ from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.selection import Family
 from sfumato.engines import MOST_CELLS, Engine
 from sfumato.errors import MethodError
-from sfumato.privacy.budget import Budget, Share, amount_of
+from sfumato.privacy.budget import Share
 from sfumato.privacy.entropy import Entropy, SystemEntropy
-from sfumato.privacy.events import PERSONS, Choice, Noisy, table_question
 from sfumato.privacy.ledger import Ledger
-from sfumato.privacy.mechanisms import Noise
-from sfumato.privacy.mechanisms.exponential import Exponential, Race
+from sfumato.privacy.mechanisms.exponential import Race
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.questions import (
+    Dependence,
+    Distances,
+    choice_event,
+    dependence_event,
+    distances_event,
+    persons_event,
+    table_events,
+    table_noise,
+    table_noises,
+)
 from sfumato.privacy.rows_per_person import RowsPerPerson
-from sfumato.privacy.scores import GRID, Score, distance_to, independence_difference
+from sfumato.privacy.scores import Score, distance_to, independence_difference
 
 DEPENDENCE, CHOOSE, DISTANCES = "dependence", "choose", "distances"
 """Questions that not every holder can answer; all can measure tables. A recipe says which of them it needs."""
-
-
-@dataclass(frozen=True, eq=False)
-class Dependence:
-    """Noisy scores of pairs, and the tables that were paid for to find them, if it took any."""
-
-    scores: NDArray[np.float64]
-    tables: tuple[Measurement, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Distances:
-    """Noisy distances of tables to public ones, in rows, and the variance of the noise in each, or in all."""
-
-    values: NDArray[np.float64]
-    variance: float | NDArray[np.float64]
 
 
 class Holder(Protocol):
@@ -167,13 +159,13 @@ class LocalHolder:
         The score of attributes a and b is InDif = sum over cells |M_ab - M_a M_b / n|, in units of 1/GRID rows.
         """
         self._require_tables(pairs)
-        sensitivity = self.neighbours.dependence.repeated(len(pairs))
-        noise = self._ledger.budget.noise.calibrate(amount_of(part, self._ledger.budget), sensitivity)
-        self._ledger.charge(Noisy(f"dependence of {len(pairs)} pairs of columns, in rows / {GRID}", noise, sensitivity))
-        drawn = noise.draw(len(pairs), self._entropy)
+        event = dependence_event(self._ledger.budget, part, self.neighbours, len(pairs))
+        (number,) = self._ledger.charge(event)
+        drawn = event.noise.draw(len(pairs), self._entropy)
         scores = (independence_difference(_integers(table)) for table in self._tables(pairs))
-        exact = np.fromiter(scores, dtype=np.int64, count=len(pairs))
-        return Dependence(np.asarray((exact + drawn) / (GRID * self.neighbours.parts), dtype=np.float64))
+        noisy = np.fromiter(scores, dtype=np.int64, count=len(pairs)) + drawn
+        self._ledger.answer(number, noisy.tolist())
+        return Dependence.of(noisy, self.neighbours)
 
     def distances(self, cliques: Sequence[Clique], expected: Iterable[NDArray[np.float64]], part: Share) -> Distances:
         """How far each table is from a public one, in rows (L1), plus noise.
@@ -185,15 +177,14 @@ class LocalHolder:
             part: what all distances together cost.
         """
         self._require_tables(cliques)
-        sensitivity = self.neighbours.distance.repeated(len(cliques))
-        noise = self._ledger.budget.noise.calibrate(amount_of(part, self._ledger.budget), sensitivity)
-        question = f"distance of {len(cliques)} tables to those of a model, in rows / {GRID}"
-        self._ledger.charge(Noisy(question, noise, sensitivity))
-        drawn = noise.draw(len(cliques), self._entropy)
+        event = distances_event(self._ledger.budget, part, self.neighbours, len(cliques))
+        (number,) = self._ledger.charge(event)
+        drawn = event.noise.draw(len(cliques), self._entropy)
         pairs, parts = zip(self._tables(cliques), expected, strict=True), self.neighbours.parts
         found = (distance_to(_integers(table), public * parts) for table, public in pairs)
-        exact = np.fromiter(found, np.int64, len(cliques))
-        return Distances((exact + drawn) / (GRID * parts), noise.variance / (GRID * parts) ** 2)
+        noisy = np.fromiter(found, np.int64, len(cliques)) + drawn
+        self._ledger.answer(number, noisy.tolist())
+        return Distances.of(noisy, event, self.neighbours)
 
     def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
         """The place of one family, drawn with probability proportional to exp(rate * (score - handicap)).
@@ -210,10 +201,8 @@ class LocalHolder:
         new = [family for family in families if (score.name, family) not in self._scores]
         cliques = [(one.column, *one.parents) for one in new]
         self._require_tables(cliques)
-        budget, sensitivity = self._ledger.budget, self.neighbours.score(score)
-        mechanism = Exponential.calibrate(amount_of(part, budget), sensitivity, budget.notion)
-        question = f"one of {len(families)} sets of parents, by score {score.name}"
-        self._ledger.charge(Choice(question, mechanism, sensitivity))
+        event = choice_event(self._ledger.budget, part, self.neighbours, score, len(families))
+        (number,) = self._ledger.charge(event)
         # What decides is drawn before the rows are counted, for all candidates: that takes as long on every table.
         race = Race.draw(len(families), self._entropy)
         for family, table in zip(new, self._tables(cliques), strict=True):
@@ -224,7 +213,9 @@ class LocalHolder:
         exact = [
             self._scores[score.name, family] - less * parts for family, less in zip(families, handicaps, strict=True)
         ]
-        return race.winner(exact, mechanism.rate)
+        chosen = race.winner(exact, event.mechanism.rate)
+        self._ledger.answer(number, [chosen])
+        return chosen
 
     def close(self) -> None:
         """Forget the rows; nothing can be asked any more."""
@@ -251,32 +242,6 @@ class LocalHolder:
 def whole(counts: NDArray[np.int64], parts: int) -> NDArray[np.int64] | NDArray[np.float64]:
     """Counts of persons of counts of their parts."""
     return counts if parts == 1 else counts / parts
-
-
-def persons_event(budget: Budget, part: Share, neighbours: Neighbours) -> Noisy:
-    """What it costs to count persons by their number of rows."""
-    noise = budget.noise.calibrate(amount_of(part, budget), neighbours.person)
-    return Noisy(PERSONS, noise, neighbours.person)
-
-
-def table_noise(budget: Budget, part: Share, neighbours: Neighbours) -> Noise:
-    """The noise that a part of a budget buys for one table."""
-    return budget.noise.calibrate(amount_of(part, budget), neighbours.marginal)
-
-
-def table_noises(budget: Budget, parts: Sequence[Share], neighbours: Neighbours) -> list[Noise]:
-    """The noise of several tables. There may be thousands of them, but their parts are of few sizes."""
-    known = {part: table_noise(budget, part, neighbours) for part in set(parts)}
-    return [known[part] for part in parts]
-
-
-def table_events(cliques: Sequence[Clique], noises: Sequence[Noise], neighbours: Neighbours) -> tuple[Noisy, ...]:
-    """What it costs to measure tables, whoever has the rows."""
-    sensitivity = neighbours.marginal
-    return tuple(
-        Noisy(table_question(clique, neighbours.parts), noise, sensitivity)
-        for clique, noise in zip(cliques, noises, strict=True)
-    )
 
 
 def _batches(domain: Domain, cliques: Sequence[Clique], most_cells: int = 1 << 24) -> Iterator[list[Clique]]:

@@ -128,6 +128,12 @@ class Ledger:
         self._total = budget.total.amount
         self._spent = Fraction(0)
         self._entries: list[Entry] = []
+        self._answers: dict[int, tuple[int, ...]] = {}
+
+    @property
+    def answers(self) -> dict[int, tuple[int, ...]]:
+        """Noisy whole numbers, by the event that paid for them: scores, distances and choices, which are no tables."""
+        return dict(self._answers)
 
     @property
     def spent(self) -> Fraction:
@@ -150,6 +156,14 @@ class Ledger:
         self._spent += cost
         self._entries.extend((self.stage, event) for event in events)
         return range(len(self._entries) - len(events), len(self._entries))
+
+    def answer(self, number: int, numbers: Sequence[int]) -> None:
+        """Keep what left the holder for an event. It was paid for, noise and all, so it may be published."""
+        if number in self._answers or isinstance(self._entries[number][1], Free):
+            raise BudgetError(
+                f"event {number} has been answered, or is no question; each answer has an event of its own"
+            )
+        self._answers[number] = tuple(map(int, numbers))
 
     def note(self, question: str, reason: str) -> None:
         """Record a step that reads no rows."""

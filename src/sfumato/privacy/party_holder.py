@@ -15,10 +15,10 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.engines import Engine
 from sfumato.errors import MethodError
 from sfumato.privacy.entropy import Entropy, SystemEntropy
-from sfumato.privacy.holder import table_events
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Noise
 from sfumato.privacy.neighbours import Neighbours
+from sfumato.privacy.questions import table_events
 
 
 class PartyHolder:

@@ -20,7 +20,8 @@ from sfumato.pipeline import Model, Recipe
 from sfumato.privacy.ledger import Statement
 from sfumato.privacy.rows_per_person import RowsPerPerson
 from sfumato.recipes import PARTS
-from sfumato.release import answers, format1, storage
+from sfumato.release import format1, storage
+from sfumato.release.answers import answer
 from sfumato.release.drawing import BLOCK, Drawing, rechunked
 from sfumato.release.expected import noise_warnings, size_warnings
 from sfumato.release.intervals import CONFIDENCE, noisy_tables
@@ -57,6 +58,8 @@ class Release(Generic[Rows]):
         model: what was learned.
         kind: which kind of table samples come as: pandas, polars or arrow. It is not published.
         persons: how many rows persons have, where persons are counted.
+        answers: noisy whole numbers that are no tables, by the event that paid for them: scores, distances and choices;
+            None in releases of versions that did not publish them.
     """
 
     recipe: Recipe
@@ -65,6 +68,7 @@ class Release(Generic[Rows]):
     model: Model
     kind: str = "arrow"
     persons: RowsPerPerson | None = None
+    answers: Mapping[int, tuple[int, ...]] | None = None
 
     @property
     def method(self) -> str:
@@ -154,7 +158,7 @@ class Release(Generic[Rows]):
 
     def marginal_arrow(self, *columns: str, confidence: float = CONFIDENCE) -> pa.Table:
         """The table of counts over any columns, as a pyarrow table whose cells have labels."""
-        return answers.answer(self.model, self.schema, self.noisy_tables, columns, confidence)
+        return answer(self.model, self.schema, self.noisy_tables, columns, confidence)
 
     def count(self, where: Conditions | None = None, confidence: float = CONFIDENCE) -> Answer:
         """How many rows have some values, given as for `sample`; all rows without them. With an interval."""
@@ -208,6 +212,8 @@ class Release(Generic[Rows]):
         with new_folder(folder, "a release") as staging:
             storage.write_model(staging, self.model, self.schema)
             storage.write_json(staging / "ledger.json", self.ledger.to_dict())
+            if self.answers is not None:
+                storage.write_answers(staging, self.answers)
             storage.write_json(staging / "schema.json", self.schema.to_dict())
             made = self.description() | ({"book": dict(book)} if book else {})
             storage.write_json(staging / "release.json", made)
@@ -262,7 +268,8 @@ class Release(Generic[Rows]):
                 f"the ledger in {str(folder)!r} lists {list(statement.observed)} as domains that were observed in the "
                 f"data, and the schema {list(schema.observed)}; they must be the same"
             )
-        return cls(recipe, schema, statement, storage.read_model(folder, schema), kind, persons)
+        model = storage.read_model(folder, schema)
+        return cls(recipe, schema, statement, model, kind, persons, storage.read_answers(folder))
 
     def description(self) -> dict[str, Any]:
         """What release.json says: how this was made, in plain words and for programs."""

@@ -367,7 +367,29 @@ def check_tables(folder: str) -> tuple[bool | None, str]:
         sorted(files) == sorted(os.listdir(os.path.join(folder, "marginals"))),
         "marginals/ holds other files than its index",
     )
-    return True, f"{len(index['tables'])} tables, each paid for by one event, with the noise of that event"
+    others = check_answers(folder, events)
+    return True, f"{len(index['tables'])} tables, each paid for by one event, with the noise of that event{others}"
+
+
+def check_answers(folder: str, events: list[Record]) -> str:
+    """Scores, distances and choices are those that were paid for: one answer an event, of the size that was asked."""
+    if not os.path.lexists(os.path.join(folder, "answers.json")):
+        return ""  # versions up to 0.2 did not publish them
+    wanted = {
+        number: event
+        for number, event in enumerate(events)
+        if event["event"] != "free" and event["question"] != PERSONS and not event["question"].startswith("table ")
+    }
+    answers = read(folder, "answers.json")
+    given = {one["event"]: one["numbers"] for one in answers}
+    need(len(given) == len(answers) and given.keys() == wanted.keys(), "answers.json has other answers than were paid")
+    for number, event in wanted.items():
+        numbers, size = given[number], int(re.findall(r"of ([0-9]{1,9}) ", event["question"])[0])
+        right = all(type(one) is int for one in numbers)
+        if event["event"] == "choice":
+            right = right and len(numbers) == 1 and 0 <= numbers[0] < size
+        need(right and (event["event"] == "choice" or len(numbers) == size), f"answer {number} is of another size")
+    return f"; so were {len(given)} other answers" if given else ""
 
 
 def variance(kind: str, width: float) -> float:

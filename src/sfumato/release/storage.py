@@ -5,6 +5,7 @@ marginals/                 the noisy tables, one Parquet file each, and index.js
 the event of the ledger that paid for each
 model/                     what sampling needs: tables that agree (tables.npz), merged codes and structure (model.json)
 ledger.json                every privacy event
+answers.json               noisy scores, distances and choices: what was paid for and is no table, by its event
 schema.json                the public schema
 release.json               how it was made: the recipe, part by part, and the seed of the synthetic table
 manifest.json, verify.py   the hash of every file, and a program that checks them (sfumato.release.manifest)
@@ -34,7 +35,9 @@ from sfumato.data.selection import Selection
 from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.intake.attributes import Attributes
 from sfumato.intake.labels import attribute_labels
-from sfumato.pipeline import Model, model_domain, with_known_zeros
+from sfumato.intake.ruled import Ruled
+from sfumato.pipeline import Model, model_domain
+from sfumato.privacy.ruled_holder import with_known_zeros
 from sfumato.schema.schema import Schema
 
 
@@ -116,7 +119,29 @@ def read_model(folder: Path, schema: Schema) -> Model:
             read_measurement(folder / "marginals", entry, codings[entry["coding"]], entry["event"])
             for entry in index["tables"]
         )
-        return Model(recoding, selection, with_known_zeros(measurements, schema), marginals)
+        return Model(recoding, selection, with_known_zeros(measurements, Ruled(schema).constraints), marginals)
+
+
+def write_answers(folder: Path, answers: Mapping[int, Sequence[int]]) -> None:
+    """Write noisy numbers that are no tables, by the event that paid for them."""
+    write_json(folder / "answers.json", [{"event": event, "numbers": [*some]} for event, some in answers.items()])
+
+
+def read_answers(folder: Path) -> dict[int, tuple[int, ...]] | None:
+    """Read them back; None where the version that wrote the release did not publish them."""
+    if not (folder / "answers.json").exists():
+        return None
+    with damaged(folder):
+        found: dict[int, tuple[int, ...]] = {}
+        for one in read_json(folder / "answers.json"):
+            if one.keys() != {"event", "numbers"} or one["event"] in found:
+                raise ValueError
+            if not all(type(number) is int and -(1 << 63) <= number < 1 << 63 for number in one["numbers"]):
+                raise ValueError
+            if type(one["event"]) is not int:
+                raise ValueError
+            found[one["event"]] = tuple(one["numbers"])
+        return found
 
 
 def published_problems(folder: Path, model: Model, schema: Schema) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from fractions import Fraction
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -107,9 +108,32 @@ def check_tables(release: Release, folder: Path) -> Finding:
         problems.append(f"events {sorted(unused)[:5]} paid for tables that are not there")
     problems += _persons_problems(release)
     problems += storage.published_problems(folder, release.model, release.schema)
-    return found(
-        "tables", problems, f"{len(uses)} noisy tables, each paid for by one event, with its columns and noise"
-    )
+    problems += _answer_problems(release)
+    right = f"{len(uses)} noisy tables, each paid for by one event, with its columns and noise"
+    if release.answers:
+        right += f"; so were {len(release.answers)} other noisy answers"
+    return found("tables", problems, right)
+
+
+def _answer_problems(release: Release) -> list[str]:
+    """Where scores, distances and choices are not those that were paid for: one answer an event, of its size."""
+    if release.answers is None:
+        return []
+    wanted = {
+        number: event
+        for number, (_, event) in enumerate(release.ledger.entries)
+        if isinstance(event, Noisy | Choice) and not is_table(event) and event.question != PERSONS
+    }
+    problems = [f"answer {number} was not paid for" for number in sorted(release.answers.keys() - wanted.keys())]
+    problems += [f"event {number} paid for an answer that is not there" for number in wanted.keys() - release.answers]
+    for number in sorted(wanted.keys() & release.answers.keys()):
+        event, numbers = wanted[number], release.answers[number]
+        counted = re.search("of ([0-9]{1,9}) ", event.question)
+        size = int(counted[1]) if counted else 0
+        choice = isinstance(event, Choice)
+        if len(numbers) != (1 if choice else size) or (choice and numbers[0] not in range(size)):
+            problems.append(f"answer {number} is of another size than was asked for")
+    return problems
 
 
 def _persons_problems(release: Release) -> list[str]:
@@ -171,14 +195,21 @@ def is_study(release: Release) -> bool:
 
 def is_shared(release: Release) -> bool:
     """Whether the noise is made of shares of parties, whose number is not published."""
-    entries = release.ledger.entries
+    return is_study(release) or share_ratio(release) != 1
+
+
+def share_ratio(release: Release) -> float:
+    """How many parties there are for each that must be honest, so much wider is the noise; 1 where one has all rows.
+
+    It is the largest that tables show: that of rounds in which all parties answered.
+    """
+    entries, largest = release.ledger.entries, 1.0
     for one in release.model.measurements:
-        if one.event is None or one.event not in range(len(entries)):
-            continue
-        event = entries[one.event][1]
-        if isinstance(event, Noisy) and one.variance * release.schema.unit.parts**2 > event.noise.variance * (1 + NEAR):
-            return True
-    return is_study(release)
+        event = entries[one.event][1] if one.event is not None and one.event in range(len(entries)) else None
+        if isinstance(event, Noisy):
+            largest = max(largest, one.variance * release.schema.unit.parts**2 / event.noise.variance)
+    # The quotient of two small numbers, but for rounding.
+    return 1.0 if largest <= 1 + NEAR else float(Fraction(largest).limit_denominator(1000))
 
 
 def is_table(event: Event) -> bool:

@@ -47,7 +47,7 @@ def verify(place: str | Path, key: str | None = None, book: Path | None = None) 
                 accounts.check_unit(release),
                 accounts.check_tables(release, place),
                 accounts.check_description(release, place),
-                replay.check_run(release),
+                replay.check_run(release, unlike),
                 repeat.check_model(release, place, unlike),
             ]
             if accounts.is_sample(sample := description.get("sample")):

@@ -38,6 +38,7 @@ FILES = {
     "synthetic.csv": "the synthetic rows",
     "release.json": "the guarantee, and what was done",
     "ledger.json": "every event that cost budget",
+    "answers.json": "noisy scores and choices that led to the tables",
     "schema.json": "the public schema",
     "manifest.json": "the hashes of all files",
     "verify.py": "checks the release without Sfumato",
