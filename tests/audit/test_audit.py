@@ -116,7 +116,7 @@ def test_a_game_hears_scores_distances_and_choices(method):
 def test_what_only_the_steward_knows_is_asked():
     column = {"name": "a", "type": "categorical", "categories": ["x", "y"], "domain_from": "observed"}
     asked = " ".join(to_confirm(Schema.parse({"name": "t", "rows_guess": 1000, "columns": [column]})))
-    for word in ("'a'", "1,000 rows", "persons apart", "bad value", "book"):
+    for word in ("domain of a ", "1,000 rows", "persons apart", "bad value", "book"):
         assert word in asked
     assert len(to_confirm(PERSONS)) == 1
 
