@@ -1,10 +1,14 @@
 """The kernel that exchanges values and copies rows: both implementations keep one contract."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato import kernels
 from sfumato.kernels import fallback
 from test_kernels import both
 
@@ -110,3 +114,27 @@ def test_both_implementations_come_equally_near(seed):
         kernel.improve(table, columns, shapes, cells, 40 * len(table), 80 * len(table), np.random.default_rng(seed))
         errors.append(error(cells) / start)
     assert max(errors) < 0.005
+
+
+def test_an_interrupt_is_heard_while_rows_are_moved():
+    if not kernels.COMPILED:
+        pytest.skip("NumPy hears an interrupt between batches")
+    program = """
+import os, signal, time
+from threading import Timer
+import subprocess
+import sys
+
+import numpy as np
+from sfumato.kernels import improve
+rows = np.random.default_rng(0).integers(0, 4, (1000, 3)).astype(np.uint16)
+cells = np.ones((32, 2), dtype=np.float32)
+Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+started = time.monotonic()
+try:
+    improve(rows, [(0, 1), (1, 2)], [[4, 4], [4, 4]], cells, 10**12, 10**12, np.random.default_rng(0))
+except KeyboardInterrupt:
+    print("heard")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["heard"]

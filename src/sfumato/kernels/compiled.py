@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from math import prod
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -178,8 +179,8 @@ def improve(
     energy = np.empty(count, dtype=np.float32)
     touched = np.empty(4 * max(1, len(columns)), dtype=np.int32)
     state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
-    return int(
-        lib.sfumato_improve(
+    return _heard(
+        lambda: lib.sfumato_improve(
             _pointer("uint16_t *", rows),
             count,
             width,
@@ -202,6 +203,18 @@ def improve(
             _pointer("int32_t *", touched),
         )
     )
+
+
+def _heard(call: Callable[[], int]) -> int:
+    """What a long call gives. It runs in a thread of its own, and this one waits: so an interrupt is heard at once.
+
+    A call that was interrupted goes on until it ends or the process does; nobody looks at its arrays any more.
+    """
+    found: list[int] = []
+    worker = Thread(target=lambda: found.append(int(call())), daemon=True)
+    worker.start()
+    worker.join()
+    return found[0]
 
 
 def _strides(sizes: Sequence[int]) -> list[int]:

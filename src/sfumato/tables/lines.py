@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
@@ -19,6 +20,8 @@ from sfumato.tables.raw import unicode_text
 _BLOCK = 1 << 23
 _LONGEST = 1 << 24
 """A line of more bytes is malformed: no declared value is as long."""
+TEXTS = pa.dictionary(pa.int32(), pa.large_string())
+"""The type of columns: texts repeat, and each is looked at once."""
 _MARK = b"\xef\xbb\xbf"
 """What some programs write at the start of a UTF-8 file."""
 
@@ -80,11 +83,11 @@ class Lines:
         self.broken: set[str] = set()
 
     def read(self, file: Bytes) -> Iterator[pa.Table]:
-        """The lines of a file but for the first that is not empty, as columns of text, part by part.
+        """The lines of a file but for the first that is not empty, as dictionaries of text, part by part.
 
         Malformed lines are left out; bytes that are not UTF-8 are U+FFFD, value by value.
         """
-        yield pa.table({name: pa.array([], pa.large_string()) for name in self._names})
+        yield pa.table({name: pa.array([], TEXTS) for name in self._names})
         blocks = _blocks(file)
         for block in blocks:
             rest = re.sub(rb"\A[\r\n]*[^\r\n]+", b"", block)
@@ -97,11 +100,12 @@ class Lines:
     def _parse(self, block: bytes) -> Iterator[pa.Table]:
         """The rows of a block."""
         unicode = _is_unicode(block)
-        if b'"' in block or len(block) > 2 * _BLOCK or not unicode:
+        quoted = b'"' in block and not plainly_quoted(block, self._delimiter)
+        if quoted or len(block) > 2 * _BLOCK or not unicode:
             block = b"\n".join(line for line in block.splitlines() if self._is_well_formed(line))
         if not block.strip(b"\r\n"):
             return
-        kind = pa.large_string() if unicode else pa.binary()
+        kind = TEXTS if unicode else pa.binary()
         table = arrow_csv.read_csv(
             pa.BufferReader(block),
             read_options=arrow_csv.ReadOptions(column_names=self._names, block_size=len(block) + 1),
@@ -115,7 +119,7 @@ class Lines:
     def _decoded(self, table: pa.Table) -> pa.Table:
         texts = {name: unicode_text(table.column(name)) for name in self._names}
         self.broken |= {name for name, (_, clean) in texts.items() if not clean}
-        return pa.table({name: text for name, (text, _) in texts.items()})
+        return pa.table({name: text.dictionary_encode() for name, (text, _) in texts.items()})
 
     def _is_well_formed(self, line: bytes) -> bool:
         good = not line or (len(line) <= _LONGEST and self._well_formed.fullmatch(line) is not None)
@@ -150,6 +154,22 @@ def is_well_formed(content: bytes, fields: int, delimiter: str) -> bool:
             return False
         place = found.end()
     return True
+
+
+def plainly_quoted(block: bytes, delimiter: str) -> bool:
+    """Whether quotes stand in pairs around whole fields, inside of one line each, with no quote in between.
+
+    Then no line is malformed for its quotes, and lines need not be looked at one by one.
+    """
+    signs = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
+    quote, cut, line, feed = b'"' + delimiter.encode() + b"\n\r"
+    marks = np.flatnonzero((signs == quote) | (signs == line) | (signs == feed))
+    among = np.flatnonzero(signs[marks] == quote)
+    opening, closing = among[::2], among[1::2]
+    if len(opening) != len(closing) or (closing != opening + 1).any():  # one is left, or a line ends between two
+        return False
+    before, after = signs[marks[opening] - 1], signs[marks[closing] + 1]
+    return all(bool(((one == cut) | (one == line) | (one == feed)).all()) for one in (before, after))
 
 
 def _is_unicode(block: bytes) -> bool:
