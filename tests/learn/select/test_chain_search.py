@@ -47,7 +47,13 @@ def test_the_price_is_the_number_of_cells_of_the_chain(sizes, width, upper, seed
     chain = chain_of(domain, groups, layout.width, arrangement.copied, upper)
     largest = max(map(domain.cells, chain.base))
     excess = max([0, *(domain.cells(cross) - largest for cross in chain.cross if cross is not None)])
-    assert Pricing(sizes, layout, 1, upper).cost(arrangement) == (excess, sum(map(domain.cells, views_of(chain))))
+    cells = sum(map(domain.cells, views_of(chain)))
+    assert Pricing(sizes, layout, 1, upper).cost(arrangement) == (excess, cells)
+    together = [frozenset(one.tolist()) for one in seeded(seed).integers(0, len(sizes), (6, 2))]
+    views = [{*view} for view in (*chain.base, *chain.cross) if view is not None]
+    pairs = [{names[column] for column in one} for one in together if len(one) > 1]
+    apart = sum(not any(one <= view for view in views) for one in pairs)
+    assert Pricing(sizes, layout, 1, upper, together).cost(arrangement).cells == cells * (1 + apart) ** 3
 
 
 @settings(deadline=None)

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from helpers_holders import holder_of
 from helpers_select import PublicHolder, chosen
 from helpers_sizes import ADULT, CENSUS_INCOME, KDDCUP99
+from sfumato.data.constraints import Constraint, Constraints
 from sfumato.data.domain import Domain
 from sfumato.data.records import Records
 from sfumato.errors import MethodError, ModelTooLarge
+from sfumato.learn import Known
 from sfumato.learn.select.chain_search import random_arrangement
 from sfumato.learn.select.chained_views import ChainedViews
 from sfumato.learn.select.chains import Layout, by_size, chain_of, views_of
@@ -152,6 +154,22 @@ def test_views_are_free_and_do_not_depend_on_rows():
         assert ledger.statement().spent == 0
         assert [type(event) for _, event in ledger.statement().entries] == [Free]
     assert answers[0] == answers[1] == answers[2]
+
+
+def test_columns_of_one_rule_are_in_one_view():
+    sizes = (24, 12, 3, 29, 6, 9, 7, 7, 12, 161, 18)
+    holder = public(sizes)
+    names = holder.domain.names
+    rules = [(names[0], names[9]), (names[3], names[7]), (names[8], names[10])]
+    allowed = [np.eye(*holder.domain.project(one).shape, dtype=bool) for one in rules]
+    known = Known(constraints=Constraints(holder.domain, tuple(map(Constraint, rules, allowed))))
+
+    def untied(known):
+        chosen = ChainedViews(columns=3)(holder, known, None, None).selection.cliques
+        return sum(not any({*rule} <= {*view} for view in chosen) for rule in rules)
+
+    assert untied(Known()) > 0
+    assert untied(known) == 0
 
 
 @pytest.mark.parametrize("sizes", [(7,), (7, 9), (1,), (1, 1, 1, 1, 1), (3, 4, 5)])

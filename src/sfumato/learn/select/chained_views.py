@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -50,16 +51,17 @@ class ChainedViews:
     def __call__(self, holder: Holder, known: Known, share: Share, ahead: Share) -> Learned:
         """The views to measure, in the order of the chain; costs nothing, so the share is not touched."""
         domain = holder.domain
-        chain = self._guided(holder, ahead) if self.columns is None else self._searched(domain, self.columns)
+        rules = () if known.constraints is None else tuple(one.clique for one in known.constraints.items)
+        chain = self._searched(domain, self.columns, rules) if self.columns else self._guided(holder, ahead, rules)
         domain.require_cells(_largest(domain, chain), self.most_cells)
         kinds = "base, cross and upper cross" if self.upper else "base and cross"
         holder.note(
             f"choose {kinds} views of {max(map(len, chain.base), default=0)} columns",
-            "reads only the sizes of columns and the budget",
+            f"reads only the sizes of columns{', rules' if rules else ''} and the budget",
         )
         return Learned(Selection(views_of(chain), chain))
 
-    def _guided(self, holder: Holder, ahead: Share) -> Chain:
+    def _guided(self, holder: Holder, ahead: Share, rules: Sequence[Clique]) -> Chain:
         """The chain of the view size that the guideline gives, or of the next smaller one that keeps to the limit."""
         domain = holder.domain
         scale = sqrt(holder.variance(ahead) / 2)
@@ -68,17 +70,19 @@ class ChainedViews:
         # the limit multiplied. This saves searches that must fail.
         while width > 2 and domain.cells() > self.most_cells ** Layout(len(domain), width).groups:
             width -= 1
-        chain = self._searched(domain, width)
+        chain = self._searched(domain, width, rules)
         while width > 2 and domain.cells(_largest(domain, chain)) > self.most_cells:
             width -= 1
-            chain = self._searched(domain, width)
+            chain = self._searched(domain, width, rules)
         return chain
 
-    def _searched(self, domain: Domain, columns: int) -> Chain:
+    def _searched(self, domain: Domain, columns: int, rules: Sequence[Clique]) -> Chain:
         layout = Layout(len(domain), columns)
-        pricing = Pricing(domain.shape, layout, self.evaluations, self.upper)
-        arrangement = local_search(pricing, np.random.default_rng(self.seed)).arrangement
         names = by_size(domain, domain.names)
+        # Columns of one rule in one view: rows that are linked from two views can obey only by chance.
+        together = [frozenset(map(names.index, one)) for one in rules if {*one} <= {*names}]
+        pricing = Pricing(domain.shape, layout, self.evaluations, self.upper, together)
+        arrangement = local_search(pricing, np.random.default_rng(self.seed)).arrangement
         groups = [[names[column] for column in group] for group in arrangement.groups]
         return chain_of(domain, groups, layout.width, arrangement.copied, self.upper)
 
