@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from helpers_rules import KINDS, narrowed, obeying_table, random_schema, schema_with
@@ -16,6 +17,7 @@ from sfumato.intake.codec import SchemaCodec
 from sfumato.intake.ruled import Ruled
 from sfumato.pipeline import Guarantee
 from sfumato.recipes import RECIPES, SYNTHESIZERS
+from sfumato.schema.schema import Schema
 from sfumato.synthesize.repair import broken
 
 LABELS = ["if then", "allowed", "forbidden", "exactly one", "missing iff", "not missing", "always"]
@@ -128,7 +130,7 @@ def test_answers_have_nobody_in_forbidden_cells():
 def test_a_table_with_a_violation_is_never_written(simple, tmp_path, monkeypatch):
     schema = schema_of(["less"])
     release = _with_schema(replace(simple, recipe=replace(simple.recipe, synthesize=Careless())), schema)
-    monkeypatch.setattr("sfumato.intake.codec.settled", lambda schema, records, arrays, rng: arrays)
+    monkeypatch.setattr("sfumato.intake.codec.settled", lambda schema, records, arrays, rng: (arrays, 0))
     monkeypatch.setattr(Ruled, "checks", ())
     with pytest.raises(MethodError, match=r"rows break the rule 'start < end', so no table is made"):
         release.save(tmp_path / "release", rows=100)
@@ -158,3 +160,24 @@ def test_a_release_is_saved_and_read_back_with_its_rules(tmp_path):
         assert (one.allowed is None) == (other.allowed is None)
         assert np.allclose(one.marginal.counts, other.marginal.counts)
         assert one.allowed is None or not one.marginal.counts[~one.allowed].any()
+
+
+def test_rows_whose_bins_hold_no_values_are_copies_and_counted():
+    """Two equal numbers have an even sum, which no bin of theirs tells: a row with an odd one becomes another."""
+    whole = {"type": "integer", "min": 0, "max": 9}
+    columns = [{"name": "a", **whole, "bins": 1}, {"name": "b", **whole, "bins": 1}]
+    columns.append({"name": "total", "type": "integer", "min": 0, "max": 18})
+    rules = [{"sum": ["a", "b"], "equals": "total"}, {"difference": ["a", "b"], "min": 0, "max": 0}]
+    schema = Schema.parse({"name": "pairs", "columns": columns, "rules": rules})
+    codec = SchemaCodec(schema)
+    totals = np.arange(19)
+    records = Records(codec.domain, [np.zeros(19, dtype=int), np.zeros(19, dtype=int), totals])
+    table, copies = codec.decode_counting(records, np.random.default_rng(0))
+    assert 9 <= copies < 19  # odd ones, and even ones for which the search ended too early
+    assert violations(table, schema.rules, schema.columns) == (0, 0)
+    even = pa.table({"a": np.arange(10), "b": np.arange(10), "total": 2 * np.arange(10)})
+    drawing = fit(even, schema, epsilon=1, method="privbayes")._drawing(200)
+    rows = pa.concat_tables(drawing.blocks(0))
+    assert (rows["total"].to_numpy() % 2 == 0).all()
+    assert 0 < drawing.tally.copies <= 200
+    assert drawing.tally.share >= drawing.tally.copies / 200

@@ -54,12 +54,17 @@ class SchemaCodec:
 
     def decode(self, records: Records, rng: np.random.Generator) -> pa.Table:
         """A table of typed columns in the order of the schema; values inside bins obey the rules, if the codes can."""
+        return self.decode_counting(records, rng)[0]
+
+    def decode_counting(self, records: Records, rng: np.random.Generator) -> tuple[pa.Table, int]:
+        """The same table, and how many of its rows are copies of others, since their bins hold no values that obey."""
         if records.domain != self.domain:
             raise DataError(f"the codes are over {records.domain!r}; the schema has {self.domain!r}")
         arrays = {column.name: _decode(column, records[column.name], rng) for column in self.schema.columns}
         for group in self.schema.together:
             arrays |= _same_values(records, {name: arrays[name] for name in group.columns})
-        return pa.table(settled(self.schema, records, arrays, rng))
+        found, copies = settled(self.schema, records, arrays, rng)
+        return pa.table(found), copies
 
 
 def _same_values(records: Records, arrays: Mapping[str, pa.Array]) -> dict[str, pa.Array]:

@@ -22,8 +22,8 @@ Mask = NDArray[np.bool_]
 
 def settled(
     schema: Schema, records: Records, arrays: Mapping[str, pa.Array], rng: np.random.Generator
-) -> dict[str, pa.Array]:
-    """Drawn columns, drawn again inside their bins where a rule between their values is broken.
+) -> tuple[dict[str, pa.Array], int]:
+    """Drawn columns, drawn again inside their bins where a rule between their values is broken; and how many copies.
 
     In the few rows for which no values were found (sums that meet differences can have none in cells that each of them
     allows), a copy of another row stands.
@@ -35,13 +35,13 @@ def settled(
         found |= changed
         fine &= obeys
     if fine.all():
-        return found
+        return found, 0
     good = np.flatnonzero(fine)
     if not len(good):
         raise MethodError("no values were found that obey all rules of the schema; no table is made. Relax a rule")
     places = np.arange(len(records))
     places[~fine] = rng.choice(good, np.count_nonzero(~fine))
-    return {name: array.take(pa.array(places)) for name, array in found.items()}
+    return {name: array.take(pa.array(places)) for name, array in found.items()}, int(np.count_nonzero(~fine))
 
 
 def _settled_group(

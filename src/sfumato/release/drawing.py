@@ -41,15 +41,20 @@ ENOUGH_ROWS = 50_000
 
 @dataclass
 class Tally:
-    """How many rows were drawn, and how many of them were drawn again in part because they broke a rule."""
+    """How many rows were drawn, and how many of them were drawn again in part because they broke a rule.
+
+    Of the rows that were decoded, `copies` stand for ones whose bins had no values that obey.
+    """
 
     rows: int = 0
     repairs: int = 0
+    decoded: int = 0
+    copies: int = 0
 
     @property
     def share(self) -> float:
-        """The part of the rows that was drawn again."""
-        return self.repairs / max(self.rows, 1)
+        """The part of the rows that was drawn again, or replaced by a copy of another."""
+        return min(1.0, self.repairs / max(self.rows, 1) + self.copies / max(self.decoded, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +147,10 @@ class Drawing:
         order = rng.permutation(len(records))[:rows]
         for start in range(0, max(rows, 1), BLOCK):
             block = records.take(order[start : start + BLOCK])
-            yield codec.decode(block if self._in_columns else self._columns(block, rng), rng)
+            made, copies = codec.decode_counting(block if self._in_columns else self._columns(block, rng), rng)
+            self.tally.decoded += len(made)
+            self.tally.copies += copies
+            yield made
 
 
 def require_rules(table: pa.Table, schema: Schema) -> None:
