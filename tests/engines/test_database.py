@@ -2,6 +2,7 @@
 
 import sqlite3
 from datetime import date, timedelta
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.data.coding import Coding
+from sfumato.data.coding import Coding, Merge
 from sfumato.engines.cases import DIALECTS, KINDS, case_of
+from sfumato.engines.rule_cases import RuleCases
 from sfumato.errors import DataError, MethodError
 from sfumato.fitting import open_ledger
 from sfumato.intake.codec import SchemaCodec, codes_or_marks
@@ -215,3 +217,81 @@ def test_a_column_of_another_type_than_declared_is_refused(people):
 def test_a_file_is_no_database():
     with pytest.raises(MethodError, match="name a table in one"):
         open_engine("people.csv", plain(), SystemEntropy(), "sql")
+
+
+def ruled(**more):
+    columns = [
+        {"name": "age", "type": "integer", "min": 0, "max": 99, "bins": 10},
+        {"name": "status", "type": "categorical", "categories": ["single", "married", "?"], "other": "?"},
+        {"name": "pension", "type": "integer", "min": 0, "max": 9, "nullable": True},
+        {
+            "name": "grown",
+            "type": "categorical",
+            "categories": ["no", "yes"],
+            "derived": {"of": "age", "edges": [0, 20, 99], "values": ["no", "yes"]},
+        },
+        {"name": "low", "type": "integer", "min": 0, "max": 9},
+        {"name": "city", "type": "categorical", "categories": ["R", "O"]},
+    ]
+    rules = [
+        {"if": {"grown": ["no"]}, "then": {"status": ["single", "?"]}},
+        {"if": {"pension": {"min": 4}}, "then": {"age": {"min": 60}}},
+        {"less_or_equal": ["low", "pension"]},
+        {"allowed": ["city", "status"], "rows": [["R", "single"], ["O", "married"], ["O", "?"]]},
+    ]
+    return sfumato.Schema.parse({"name": "t", "columns": columns, "rules": rules, **more})
+
+
+@pytest.fixture
+def breaking(tmp_path):
+    """A database whose rows break every rule, and the same rows."""
+    pytest.importorskip("ibis")
+    rng, rows = np.random.default_rng(0), 400
+    table = pa.table(
+        {
+            "age": rng.integers(0, 100, rows),
+            "status": rng.choice(["single", "married", "widowed"], rows),
+            "pension": pa.array(rng.integers(0, 10, rows), mask=rng.random(rows) < 0.2),
+            "grown": rng.choice(["no", "yes"], rows),
+            "low": rng.integers(0, 10, rows),
+            "city": rng.choice(["R", "O"], rows),
+        }
+    )
+    path = tmp_path / "breaking.sqlite"
+    with sqlite3.connect(path) as made:
+        made.execute("create table t (age bigint, status text, pension bigint, grown text, low bigint, city text)")
+        made.executemany("insert into t values (?, ?, ?, ?, ?, ?)", zip(*table.to_pydict().values(), strict=True))
+    return f"sqlite:///{path}?table=t", table
+
+
+def test_rows_that_break_a_rule_count_inside_a_database_as_they_do_elsewhere(breaking):
+    name, table = breaking
+    inside = open_engine(name, ruled(), SystemEntropy(), "sql")
+    memory = open_engine(table, ruled(), SystemEntropy(), "memory")
+    cliques = [(), *((one,) for one in inside.domain), *combinations(inside.domain.names, 2)]
+    coding = Coding(inside.domain)
+    for clique, one, other in zip(cliques, inside.count(coding, cliques), memory.count(coding, cliques), strict=True):
+        assert np.array_equal(one.counts, other.counts), clique
+    ages = Coding(inside.domain, (Merge((("age", tuple(code // 2 for code in range(inside.domain["age"]))),)),))
+    pairs = [engine.count(ages, [("age", "city")]) for engine in (inside, memory)]
+    assert np.array_equal(next(pairs[0]).counts, next(pairs[1]).counts)
+    inside.close()
+
+
+def test_a_row_that_breaks_a_rule_is_refused_inside_a_database_where_that_is_asked_for(breaking):
+    name, table = breaking
+    columns = [one | {"on_bad_value": "refuse"} for one in ruled().to_dict()["columns"]]
+    words = []
+    for data, engine in ((name, "sql"), (table, "memory")):
+        with pytest.raises(DataError, match="rule number 1") as caught:
+            open_engine(data, ruled(columns=columns), SystemEntropy(), engine)
+        words.append(str(caught.value))
+    assert words[0] == words[1]
+
+
+def test_rules_that_no_query_can_tell_are_refused():
+    whole = {"type": "integer", "min": 0, "max": 9, "bins": 5}
+    columns = [{"name": name, **whole} for name in "ab"] + [{"name": "c", "type": "integer", "min": 0, "max": 18}]
+    rules = [{"sum": ["a", "b"], "equals": "c"}, {"difference": ["a", "b"], "min": 0, "max": 5}]
+    with pytest.raises(MethodError, match=r"too many for a query.*give engine 'spool'"):
+        RuleCases(sfumato.Schema.parse({"name": "t", "columns": columns, "rules": rules}))

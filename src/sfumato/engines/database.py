@@ -14,10 +14,12 @@ import numpy as np
 from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal
+from sfumato.data.records import Records
 from sfumato.engines import MOST_CELLS, sql
 from sfumato.engines.cases import DIALECTS, Case, case_of
 from sfumato.engines.counting import closed, require_base
 from sfumato.engines.plan import plan
+from sfumato.engines.rule_cases import RuleCases
 from sfumato.errors import DataError, MethodError
 from sfumato.intake.attribute_kinds import Plain
 from sfumato.intake.attributes import Attributes
@@ -39,6 +41,7 @@ class Database:
     def __init__(self, name: str, schema: Schema):
         source = sql.parse(name)
         self.domain = _plain_attributes(schema).domain
+        self._rules = RuleCases(schema) if schema.rules else None
         self._kind = {"postgres": "postgresql"}.get(source.kind, source.kind)
         self._dialect = DIALECTS[self._kind]
         self._source = str(source)
@@ -53,6 +56,7 @@ class Database:
                 column.name: case_of(column, kinds[column.name][0], schema.policy(column)) for column in schema.columns
             }
             self._refuse_bad_values(schema, {name: kind for name, (_, kind) in kinds.items()})
+            self._broken(())  # a row that no rule lets in is refused here, before anything is charged
             ((self.rows,),) = self._ask(f"SELECT COUNT(*) FROM {self._table}", [])  # noqa: S608
         except BaseException:
             self.close()
@@ -75,15 +79,39 @@ class Database:
         if not joint:
             counts[()] = self.rows
             return Marginal(domain, counts)
-        codes, parameters = self._codes([(source, self._cases[source], to) for source, to in map(coding.lookup, joint)])
-        names = ", ".join(f"c{place}" for place in range(len(joint)))
-        coded = f"SELECT {codes} FROM {self._table}"  # noqa: S608 -- names are quoted, values are parameters
-        query = f"SELECT {names}, COUNT(*) FROM ({coded}) AS coded GROUP BY {names}"  # noqa: S608
-        for *cell, number in self._ask(query, parameters):
+        lookups = [coding.lookup(name) for name in joint]
+        for *cell, number in self._grouped(lookups, breaking=False):
             counts[tuple(map(int, cell))] = number
+        placed, numbers = self._broken([source for source, _ in lookups])
+        if placed is not None:
+            codes = [placed[source] if to is None else to[placed[source]] for source, to in lookups]
+            np.add.at(counts, tuple(codes), numbers)
         if int(counts.sum()) != self.rows:
             raise DataError(f"{self._source} changed while it was counted; count a copy that nobody writes to")
         return Marginal(domain, counts)
+
+    def _grouped(self, lookups: Sequence[tuple[str, Any]], breaking: bool) -> list[tuple[Any, ...]]:
+        """The counts of rows by their codes: of rows that break a rule, or of the others."""
+        asked = [] if self._rules is None else self._rules.codes
+        codes, parameters = self._codes([(source, self._cases[source], to) for source, to in (*lookups, *asked)])
+        names = [f"c{place}" for place in range(len(lookups) + len(asked))]
+        where = ""
+        if self._rules is not None:
+            condition = self._rules.condition(names[len(lookups) :])
+            where = f" WHERE {condition}" if breaking else f" WHERE NOT ({condition})"
+        by = ", ".join(names[: len(lookups)])
+        coded = f"SELECT {codes} FROM {self._table}"  # noqa: S608 -- names are quoted, values are parameters
+        return self._ask(f"SELECT {by}, COUNT(*) FROM ({coded}) AS coded{where} GROUP BY {by}", parameters)  # noqa: S608
+
+    def _broken(self, columns: Sequence[str]) -> tuple[Records | None, Any]:
+        """What rows that break a rule count as, and how many there are of each; in all columns, right in `columns`."""
+        if self._rules is None:
+            return None, None
+        names = list(dict.fromkeys((*columns, *self._rules.spoken)))
+        found = np.array(self._grouped([(name, None) for name in names], breaking=True), dtype=np.int64)
+        if not len(found):
+            return None, None
+        return self._rules.placed(dict(zip(names, found.T[:-1], strict=True))), found[:, -1]
 
     def _refuse_bad_values(self, schema: Schema, types: dict[str, Any]) -> None:
         """Every value is looked at here, before anything is charged."""
@@ -146,15 +174,12 @@ class Database:
 
 
 def _plain_attributes(schema: Schema) -> Attributes:
-    """The attributes, if each is a column by itself and no person has to be looked up in other rows.
-
-    Nor may there be rules: a row that breaks one is given its place where rows are coded, which is not here.
-    """
+    """The attributes, if each is a column by itself and no person has to be looked up in other rows."""
     attributes = Attributes(schema)
     plain = all(isinstance(one, Plain) for one in attributes.all)
-    if schema.unit.column is not None or schema.rules or not plain:
+    if schema.unit.column is not None or not plain:
         raise MethodError(
             "inside a database every attribute must be a column by itself, and every row a unit: this schema has "
-            "'unit.column', 'rules', 'recode', 'together', 'missing_patterns' or 'bitwise'; give engine 'spool'"
+            "'unit.column', 'recode', 'together', 'missing_patterns' or 'bitwise'; give engine 'spool'"
         )
     return attributes
