@@ -68,6 +68,7 @@ COMMANDS: dict[str, Command | Group] = {
     "card": Command("card:card", USE),
     "bench": Command(
         "bench:bench",
+        USE,
         settings={
             "context_settings": {"allow_extra_args": True, "ignore_unknown_options": True},
             "add_help_option": False,

@@ -30,7 +30,7 @@ class Command:
         """The command as Typer makes it of its function."""
         alone = typer.Typer(add_completion=False)
         alone.command(name, rich_help_panel=self.panel, **self.settings)(_function(self.where))
-        return get_command(alone)
+        return plainly(get_command(alone))
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,19 @@ def group_of(commands: Mapping[str, Command | Group]) -> type[TyperGroup]:
         def __init__(self, **settings: Any):
             super().__init__(**settings)
             self.commands = Loaded(commands)
+            plainly(self)
 
     return Lazy
+
+
+def plainly(command: Any) -> Any:
+    """The command, in whose help a flag wants nothing; Typer would say that it wants a bool."""
+    for option in (*command.params, command.get_help_option(typer.Context(command))):
+        if getattr(option, "is_flag", False) and option.metavar is None:
+            option.metavar = ""
+        elif getattr(option, "multiple", False) and option.metavar is None:
+            option.metavar = "TEXT"
+    return command
 
 
 def _function(where: str) -> Any:

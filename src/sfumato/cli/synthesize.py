@@ -15,7 +15,10 @@ from sfumato.files import check_new
 @explained
 def synthesize(
     data: Annotated[
-        str, typer.Argument(help="The private table: CSV, CSV.gz, Parquet, or postgresql://host/database/table.")
+        str,
+        typer.Argument(
+            help="The private table: a CSV, Parquet, Excel or Arrow file, a folder, or postgresql://host/database/table."
+        ),
     ],
     schema: Annotated[Path, typer.Option(help="The public schema: JSON or YAML.")],
     epsilon: Annotated[str, typer.Option(help="The privacy budget, for example 1.")],
