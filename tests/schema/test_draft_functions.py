@@ -68,6 +68,28 @@ def test_every_row_obeys_what_was_drafted(people):
     assert any(row["income"] == 0 for row in rows)  # a special value inside the bounds lies where its number does
 
 
+def test_why_values_are_missing_is_a_rule():
+    rng = np.random.default_rng(5)
+    age, kind = rng.integers(0, 80, ROWS), rng.choice(["flat", "house", "ward"], ROWS)
+    table = pa.table(
+        {
+            "age": list(map(str, age)),
+            "kind": kind.tolist(),
+            "status": ["" if one < 15 else rng.choice(["single", "married"]) for one in age],
+            "wage": ["" if one < 15 else str(rng.integers(0, 9)) for one in age],
+            "rent": ["" if one == "ward" else str(rng.integers(0, 9)) for one in kind],
+            "mood": ["" if one < 0.1 else "good" for one in rng.random(ROWS)],
+        }
+    )
+    schema = draft(table, "t").schema
+    assert list(map(str, schema.rules)) == [
+        "status and wage are missing together",
+        "status is missing if and only if age is below 15",
+        "rent is missing if and only if kind is ward",
+    ]
+    assert schema.rules_from == "observed"
+
+
 def test_a_special_value_outside_the_bounds_lies_in_no_interval():
     age = {"name": "age", "type": "integer", "min": 0, "max": 99, "special": [999]}
     derived = {"of": "age", "edges": [0, 18, 99], "values": ["child", "adult"]}

@@ -20,12 +20,12 @@ from sfumato.errors import SchemaError
 from sfumato.schema.draft_dates import moments_of, of_moments
 from sfumato.schema.draft_facts import Facts, Finding, plain
 from sfumato.schema.draft_functions import derive
+from sfumato.schema.draft_missing import missing_rules
 from sfumato.schema.draft_names import names_of_persons
 from sfumato.schema.draft_numbers import integer_keys, number_keys
 from sfumato.schema.draft_table import (
     LABELS,
     is_person_key,
-    missing_together,
     orders,
     serial_number,
     unit_of,
@@ -226,7 +226,7 @@ def _related(table: pa.Table, keys: Keys) -> list[Finding]:
     """Declare functions and orders of columns; findings about them, and about what is missing together."""
     found = derive(table, keys)
     named = {column["name"]: column for column in keys["columns"]}
-    return found + _ruled(keys, [*_ordered(table, named), *_missing(table, named)])
+    return found + _ruled(keys, [*_ordered(table, named), *missing_rules(table, named)])
 
 
 def _ruled(keys: Keys, seen: Sequence[tuple[Keys, Finding]]) -> list[Finding]:
@@ -252,14 +252,3 @@ def _ordered(table: pa.Table, named: dict[str, Keys]) -> Iterator[tuple[Keys, Fi
         }
         for first, second in orders(moments):
             yield {"less_or_equal": [first, second]}, Finding(first, "rules", f"never later than {second}")
-
-
-def _missing(table: pa.Table, named: dict[str, Keys]) -> Iterator[tuple[Keys, Finding]]:
-    masks = {}
-    for name, column in named.items():
-        if column.get("nullable") and "derived" not in column:
-            tokens = set(column["null_values"])
-            masks[name] = np.array([one is None or one in tokens for one in plain(table.column(name)).to_pylist()])
-    for names in missing_together(masks):
-        why = f"missing in the same rows as {', '.join(names[1:])}"
-        yield {"missing_together": names}, Finding(names[0], "rules", why)

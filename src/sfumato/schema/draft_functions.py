@@ -48,7 +48,7 @@ class Coded:
 def derive(table: pa.Table, keys: Keys) -> list[Finding]:
     """Declare columns that are functions of others, of labels first and then of numbers; what was found."""
     named = {column["name"]: column for column in keys["columns"]}
-    coded = {name: one for name, column in named.items() if (one := _coded(table.column(name), column))}
+    coded = {name: one for name, column in named.items() if (one := coded_of(table.column(name), column))}
     labels = {name: one for name, one in coded.items() if named[name]["type"] == "categorical"}
     found, taken = list[Finding](), set[str]()
     for source, image in permutations(coded, 2):
@@ -58,7 +58,7 @@ def derive(table: pa.Table, keys: Keys) -> list[Finding]:
                 taken |= {source, image}
                 found.append(_finding(image, source))
     for source in [name for name, column in named.items() if _is_source(column)]:
-        numbers = _numbers(table.column(source), named[source])
+        numbers = numbers_of(table.column(source), named[source])
         for image in [name for name in coded if name not in taken and name != source]:
             cut = _intervals(numbers, coded[image])
             if cut is not None and _declare_intervals(keys, source, image, *cut):
@@ -71,7 +71,7 @@ def _finding(image: str, source: str) -> Finding:
     return Finding(image, "derived", f"always the same for the same value of {source}, from which it is computed")
 
 
-def _coded(values: pa.ChunkedArray, column: Keys) -> Coded | None:
+def coded_of(values: pa.ChunkedArray, column: Keys) -> Coded | None:
     """The codes of a column whose values have one code each, if there are few; None for other columns."""
     match column["type"]:
         case "categorical":
@@ -142,7 +142,7 @@ def _is_source(column: Keys) -> bool:
     return column["type"] in ("integer", "number") and "values" not in column and "derived" not in column
 
 
-def _numbers(values: pa.ChunkedArray, column: Keys) -> NDArray[np.float64]:
+def numbers_of(values: pa.ChunkedArray, column: Keys) -> NDArray[np.float64]:
     """The number of each row, NaN where it is missing."""
     places, texts = _distinct(values)
     tokens = set(column.get("null_values", ()))

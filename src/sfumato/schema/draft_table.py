@@ -1,4 +1,4 @@
-"""Drafting what columns have to do with each other: persons, orders, what is missing together."""
+"""Drafting what columns have to do with each other: persons and orders."""
 
 from __future__ import annotations
 
@@ -68,12 +68,3 @@ def orders(moments: Mapping[str, Codes]) -> list[tuple[str, str]]:
         if both.sum() >= 100 and (one[both] <= two[both]).all() and (one[both] < two[both]).any():
             found.append((first, second))
     return found
-
-
-def missing_together(missing: Mapping[str, NDArray[np.bool_]]) -> list[list[str]]:
-    """Groups of columns that are missing in the same rows."""
-    groups: dict[bytes, list[str]] = {}
-    for name, mask in missing.items():
-        if 0.01 < mask.mean() < 0.99:
-            groups.setdefault(mask.tobytes(), []).append(name)
-    return [names for names in groups.values() if len(names) > 1]
