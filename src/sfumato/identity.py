@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import getpass
 import os
+import sys
 from pathlib import Path
 from typing import NoReturn
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from sfumato.errors import ProtocolError
 from sfumato.files import PRIVATE, write_new
 from sfumato.privacy.entropy import SystemEntropy
+
+PASSPHRASE, PASSPHRASE_FILE = "SFUMATO_KEY_PASSPHRASE", "SFUMATO_KEY_PASSPHRASE_FILE"
+"""Where the passphrase of an encrypted key is found: itself, or the file that has it."""
 
 
 class Signer:
@@ -40,18 +51,24 @@ class Signer:
         """The signature of `content`, 64 bytes."""
         return self._key.sign(content)
 
-    def save(self, path: Path) -> None:
-        """Write the private half into a new file that only its owner may read."""
-        pem = self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        write_secret(path, pem)
+    def save(self, path: Path, passphrase: str | None = None) -> None:
+        """Write the private half into a new file that only its owner may read, encrypted if there is a passphrase."""
+        if passphrase == "":
+            raise ProtocolError("the passphrase is empty; give one that nobody guesses, or none")
+        lock = NoEncryption() if passphrase is None else BestAvailableEncryption(passphrase.encode())
+        write_secret(path, self._key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock))
 
     @classmethod
     def load(cls, path: Path) -> Signer:
-        """Read a private key; refuses a file that others may read."""
+        """Read a private key; refuses a file that others may read. For an encrypted one, see `passphrase_of`."""
         pem = read_secret(path)
+        locked = b"ENCRYPTED" in pem.split(b"\n", 1)[0]
+        password = passphrase_of(path).encode() if locked else None
         try:
-            key = load_pem_private_key(pem, password=None)
+            key = load_pem_private_key(pem, password=password)
         except (ValueError, TypeError):
+            if locked:
+                raise ProtocolError(f"the passphrase does not open {str(path)!r}") from None
             key = None
         if not isinstance(key, Ed25519PrivateKey):
             raise ProtocolError(f"{str(path)!r} is not a private key of Sfumato; make one with: sfumato key")
@@ -62,6 +79,23 @@ class Signer:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a private key cannot be pickled or copied; load it from its file where it is needed")
+
+
+def passphrase_of(path: Path, *, twice: bool = False) -> str:
+    """The passphrase of a key file: from the environment, from the file that it names, or typed at a terminal."""
+    given, file = os.environ.get(PASSPHRASE), os.environ.get(PASSPHRASE_FILE)
+    if given is None and file is not None:
+        given = read_secret(Path(file)).decode(errors="replace").rstrip("\r\n")
+    if given is None and sys.stdin is not None and sys.stdin.isatty():
+        given = getpass.getpass(f"Passphrase of {path}: ")
+        if twice and getpass.getpass("Again: ") != given:
+            raise ProtocolError("the two passphrases differ; nothing was written")
+    if given is None:
+        raise ProtocolError(
+            f"{str(path)!r} needs a passphrase, and there is no terminal to ask at; put it into a file that only you "
+            f"can read and name that in {PASSPHRASE_FILE}, or into {PASSPHRASE}"
+        )
+    return given
 
 
 def verified(public: str, signature: bytes, content: bytes) -> bool:

@@ -35,9 +35,9 @@ BOOK = {
     "check": Command("book:check"),
 }
 CONSORTIUM = {
-    **{name: Command(f"consortium:{name}") for name in ("key", "init", "sign", "revoke", "request", "certificates")},
-    "strike": Command("consortium:strike"),
-    "check": Command("consortium:check"),
+    **{name: Command(f"consortium:{name}") for name in ("key", "init", "sign", "check")},
+    **{name: Command(f"consortium:{name}") for name in ("rotate", "succeed", "revoke")},
+    **{name: Command(f"consortium:{name}") for name in ("request", "certificates", "strike")},
 }
 PARTY = {
     "serve": Command("party:serve"),

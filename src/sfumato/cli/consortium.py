@@ -12,13 +12,15 @@ from rich.table import Table
 from sfumato.cli.console import JsonOption, err, explained, out, print_json
 from sfumato.errors import ProtocolError
 from sfumato.fitting import check_fits
-from sfumato.identity import Signer, check_public
+from sfumato.identity import Signer, check_public, passphrase_of
 from sfumato.outlook import outlook
 from sfumato.parties.authority import DAYS, Authority, write_certificates, write_request
 from sfumato.parties.consortium import add_signature, check_consent, read_manifest, signature_problems, write_manifest
 from sfumato.parties.consortium import revoke as revoke_signature
 from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.manifest import Manifest
+from sfumato.parties.rotation import check_successor, successor
+from sfumato.parties.rotation import rotate as announce
 from sfumato.parties.study import protected
 from sfumato.schema.schema import Schema
 
@@ -31,11 +33,13 @@ ObservedOption = Annotated[
 
 @explained
 def key(
-    file: Annotated[Path, typer.Argument(help="The new file of your private key.")], as_json: JsonOption = False
+    file: Annotated[Path, typer.Argument(help="The new file of your private key.")],
+    passphrase: Annotated[bool, typer.Option("--passphrase", help="Encrypt it; the passphrase is asked for.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Make a key pair: the private half into a file that only you can read, the public half onto the screen."""
     signer = Signer.new()
-    signer.save(file)
+    signer.save(file, passphrase_of(file, twice=True) if passphrase else None)
     if as_json:
         print_json({"file": str(file), "public": signer.public})
     else:
@@ -100,6 +104,10 @@ def sign(
     data: Annotated[
         Path | None, typer.Option(help="Your table: sign only if it fits the schema. Nothing of it leaves.")
     ] = None,
+    follows: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the same study with earlier keys: sign only if all else is as it was."),
+    ] = None,
     accept_observed_domain: ObservedOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -107,6 +115,10 @@ def sign(
     manifest = read_manifest(folder)
     if not as_json:
         _show(manifest)
+    if follows is not None:
+        new = check_successor(manifest, follows, read_manifest(follows))
+        if not as_json:
+            out.print(f"The same study as before; {', '.join(new)} has announced a new key, signed with the old one.")
     if data is not None:
         check_fits(data, manifest.schema)
         if not as_json:
@@ -139,6 +151,36 @@ def revoke(folder: FolderArgument, key: KeyOption, as_json: JsonOption = False) 
     name = revoke_signature(folder, Signer.load(key))
     file = folder / "signatures" / f"{name}.revoked.json"
     _tell(as_json, f"{name} takes part no longer: {file}", name=name, file=str(file))
+
+
+@explained
+def rotate(
+    folder: FolderArgument,
+    key: KeyOption,
+    new_key: Annotated[Path, typer.Option("--new-key", help="The file of your new private key.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Announce a new key, signed with the old one, which nobody accepts from then on. Send the file to all others."""
+    name = announce(folder, read_manifest(folder), Signer.load(key), Signer.load(new_key))
+    file = folder / "signatures" / f"{name}.rotated.json"
+    words = f"{file}: send it to all others; the study goes on under its successor: sfumato consortium succeed"
+    _tell(as_json, words, name=name, file=str(file))
+
+
+@explained
+def succeed(
+    folder: FolderArgument,
+    key: KeyOption,
+    out_folder: Annotated[Path, typer.Option("--out", help="A new folder, for the successor.")],
+    accept_observed_domain: ObservedOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the same study with the keys that members have announced (the curator does this), and sign it."""
+    later = successor(folder, read_manifest(folder))
+    write_manifest(out_folder, later)
+    add_signature(out_folder, Signer.load(key), accept_observed_domain=accept_observed_domain)
+    words = f"{out_folder}: give a copy to each party; it signs with: sfumato consortium sign --follows {folder}"
+    _tell(as_json, words, folder=str(out_folder), **_facts(later))
 
 
 @explained

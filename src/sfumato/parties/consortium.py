@@ -10,14 +10,14 @@ import json
 from datetime import UTC, date, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from sfumato import files
 from sfumato.errors import ProtocolError, SchemaError
-from sfumato.identity import Signer, verified
+from sfumato.identity import Signer
 from sfumato.job import check_observed
-from sfumato.parties.manifest import LONGEST, Manifest
+from sfumato.parties.manifest import Manifest, read_file
 from sfumato.parties.questions import UNREADABLE
+from sfumato.parties.rotation import is_revoked, revocation, rotated
 from sfumato.schema.acceptance import observed_words
 from sfumato.schema.schema import Schema
 
@@ -33,7 +33,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a consortium folder; signatures are looked at by `check_signatures`."""
     try:
-        record = _read_json(folder / "consortium.json")
+        record = read_file(folder / "consortium.json")
     except (OSError, *UNREADABLE):
         raise ProtocolError(
             f"{str(folder / 'consortium.json')!r} is missing or is not JSON; make it with: sfumato consortium init"
@@ -75,30 +75,18 @@ def revoke(folder: Path, signer: Signer) -> str:
     """
     manifest = read_manifest(folder)
     name = manifest.member(signer)
-    record = {"member": name, "revoked": signer.sign(_revocation(manifest)).hex()}
+    record = {"member": name, "revoked": signer.sign(revocation(manifest)).hex()}
     files.write(folder / "signatures" / f"{name}.revoked.json", json.dumps(record, indent=1) + "\n")
     return name
-
-
-def _revocation(manifest: Manifest) -> bytes:
-    return b"sfumato revocation 1\n" + manifest.content
-
-
-def _is_revoked(folder: Path, manifest: Manifest, name: str) -> bool:
-    """Whether a member has taken its signature back; a file that only says so counts for nothing."""
-    try:
-        signature = bytes.fromhex(_read_json(folder / "signatures" / f"{name}.revoked.json")["revoked"])
-    except (OSError, *UNREADABLE):
-        return False
-    return verified(manifest.keys[name], signature, _revocation(manifest))
 
 
 def signature_problems(folder: Path, manifest: Manifest) -> dict[str, str]:
     """What is wrong with each member's signature; members whose signature is right are left out."""
     problems: dict[str, str] = {}
+    retired = rotated(folder, manifest)
     for name in manifest.keys:
         try:
-            record = _read_json(folder / "signatures" / f"{name}.json")
+            record = read_file(folder / "signatures" / f"{name}.json")
             signature = bytes.fromhex(record["signature"])
         except FileNotFoundError:
             problems[name] = "has not signed"
@@ -107,18 +95,11 @@ def signature_problems(folder: Path, manifest: Manifest) -> dict[str, str]:
         else:
             if not manifest.signed_by(name, signature):
                 problems[name] = "signed something else"
-        if _is_revoked(folder, manifest, name):
+        if name in retired:
+            problems[name] = "has another key now (agree on the successor: sfumato consortium succeed)"
+        if is_revoked(folder, manifest, name):
             problems[name] = "has taken its signature back"
     return problems
-
-
-def _read_json(path: Path) -> Any:
-    """The content of a file, of which no more is read than a file of a consortium may have."""
-    with path.open("rb") as file:
-        content = file.read(LONGEST + 1)
-    if len(content) > LONGEST:
-        raise ValueError
-    return json.loads(content)
 
 
 def signed_manifest(folder: Path) -> Manifest:

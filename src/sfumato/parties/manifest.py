@@ -10,12 +10,13 @@ from dataclasses import asdict, dataclass
 from datetime import date
 from functools import cached_property
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ProtocolError
 from sfumato.identity import Signer, check_public, verified
 from sfumato.job import Job, recipe_of
-from sfumato.parties.federation import check_method, check_unit
+from sfumato.parties.federation import check_columns, check_method, check_unit
 from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.questions import UNREADABLE
 from sfumato.parties.recovery import check_recovery
@@ -112,6 +113,7 @@ class Manifest:
             raise ProtocolError(f"{len(names)} parties were given; messages have room for {MOST_PARTIES} at most")
         self.budget, self.schema  # noqa: B018 -- a manifest in which these make no sense cannot be built
         check_method(self.job.recipe)
+        check_columns(self.job.recipe, self.schema)
         check_unit(self.schema)
 
     def _check_types(self) -> None:
@@ -237,3 +239,12 @@ class Manifest:
             if key == signer.public:
                 return name
         raise ProtocolError(f"the key {signer.public[:16]}… is not in the manifest; members are {', '.join(self.keys)}")
+
+
+def read_file(path: Path) -> Any:
+    """The content of a JSON file of a consortium, of which no more is read than such a file may have."""
+    with path.open("rb") as file:
+        content = file.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise ValueError
+    return json.loads(content)
