@@ -5,8 +5,9 @@
 Four parties, of which one may stay away, and a curator: five processes each time, over HTTPS on this machine. A member
 is killed (SIGKILL) when its audit log reaches a certain line, and started again as a service would, or never. A full
 disk is a limit on the size of files, which is lifted when the member starts again; a wrong clock is two days ahead or
-behind in all that Python tells the member (not in TLS, which asks the system). For every study one line: how it ended,
-all exit codes of each member, and what the parties that ended well have spent. At the end, how many studies were lost.
+behind in all that Python tells the member (not in TLS, which asks the system). Behind, its certificate is not valid
+yet: it ends at once with code 2, and is started again with the right clock. For every study one line: how it ended, all
+exit codes of each member, and what the parties that ended well have spent. At the end, how many studies were lost.
 """
 
 import argparse
@@ -113,7 +114,7 @@ class Member:
     def start(self) -> None:
         """Start, or start again."""
         fault, first = self.fault, not self.codes
-        program = SKEWED.format(seconds=fault.skew) + START if fault and fault.skew else START
+        program = SKEWED.format(seconds=fault.skew) + START if fault and fault.skew and first else START
         limited = fault is not None and fault.disk > 0 and first
         before: Callable[[], None] | None = (lambda: _limit(fault.disk)) if fault and limited else None
         with self.output.open("wb") as output:
@@ -139,7 +140,8 @@ class Member:
         self.codes.append(code)
         self.process = None
         killed = code < 0
-        if (killed and fault and fault.back) or (code == 75 and len(self.codes) < 6):
+        mended = code == 2 and fault is not None and fault.skew != 0 and len(self.codes) == 1
+        if (killed and fault and fault.back) or mended or (code == 75 and len(self.codes) < 6):
             self.start()
             return True
         return False

@@ -92,12 +92,12 @@ def test_an_operator_is_told_which_domains_no_noise_covers(folder):
     book.close()
 
 
-def test_a_method_that_no_federation_can_run_is_refused_by_init(folder):
+def test_a_method_that_is_none_is_refused_by_init(folder):
     (folder / "schema.json").write_text(json.dumps(SCHEMA))
     sfumato("consortium", "key", folder / "curator.key")
     parties = [text for name in NAMES for text in ("--party", f"{name}={Signer.new().public}")]
     common = ["--name", "flu", "--schema", folder / "schema.json", "--epsilon", "1", "--key", folder / "curator.key"]
-    refused(sfumato("consortium", "init", folder / "c", *common, *parties, "--method", "privbayes"), "use one of auto")
+    refused(sfumato("consortium", "init", folder / "c", *common, *parties, "--method", "privtrees"), "privbayes")
     assert not (folder / "c").exists()
 
 

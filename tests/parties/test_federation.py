@@ -1,5 +1,6 @@
 """A federation is a holder: the same questions over many parties as over the union of their rows."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -13,7 +14,6 @@ from helpers_entropy import ScriptedEntropy
 from helpers_parties import DOMAIN, SCHEMA, epsilon, holders_of, rows_of, split
 from sfumato.data.coding import Coding, Keep, Level, Levels, Merge
 from sfumato.data.records import Records, coded
-from sfumato.data.selection import Family
 from sfumato.errors import BudgetError, BudgetExceeded, MethodError, ModelTooLarge, ProtocolError
 from sfumato.identity import Signer
 from sfumato.intake.codec import SchemaCodec
@@ -31,6 +31,7 @@ from sfumato.parties.store import MemoryStore
 from sfumato.pipeline import Guarantee
 from sfumato.privacy.budget import ApproxDP, Currency, PureDP, Share, SkellamDP
 from sfumato.privacy.events import Noisy, table_question
+from sfumato.privacy.holder import CHOOSE
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Laplace, Skellam
 from sfumato.privacy.opening import open_party
@@ -38,7 +39,6 @@ from sfumato.privacy.questions import noisy_dependence
 from sfumato.privacy.scores import independence_difference
 from sfumato.recipes import RECIPES
 from sfumato.recipes.auto import over_parties
-from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.schema.schema import Schema
 
 EACH = 64
@@ -119,11 +119,12 @@ def budget_for(recipe, epsilon):
     return PureDP(epsilon) if recipe.guarantee is Guarantee.PURE else ApproxDP(epsilon, "1e-6")
 
 
-ADDITIVE = [name for name, recipe in RECIPES.items() if OFFERS.issuperset(over_parties(recipe).needs)]
+ADDITIVE = [name for name, recipe in RECIPES.items() if CHOOSE not in recipe.needs]
 
 
-def test_only_methods_that_choose_by_exact_scores_are_not_additive():
-    assert set(RECIPES) - set(ADDITIVE) == {"privbayes"}
+def test_every_method_runs_over_parties_and_only_privbayes_asks_for_more_than_sums():
+    assert all(OFFERS.issuperset(over_parties(recipe).needs) for recipe in RECIPES.values())
+    assert set(RECIPES) - set(ADDITIVE) == {"privbayes"}  # tests/parties/test_choices.py
 
 
 @pytest.mark.parametrize("method", ADDITIVE)
@@ -178,13 +179,11 @@ def test_digits_of_codes_are_counted_over_the_union_too():
         assert (measured.marginal.counts == digits.project(measured.clique).counts).all()
 
 
-def test_the_exponential_mechanism_is_refused_with_what_to_use_instead():
-    union = Union(split(ROWS, 2), PureDP(1))
-    with pytest.raises(MethodError, match="a choice by exact scores was asked for"):
-        union.holder.choose([Family("a", ())], None, epsilon(1)[0], [0])
+def test_distances_to_exact_tables_are_refused_with_what_to_use_instead():
     seen = []
+    own = replace(RECIPES["auto"], learn=replace(RECIPES["auto"].learn, rounds=2))
     with pytest.raises(MethodError, match=r"use one of auto, .*dp-subn"):
-        local.run(Job(SCHEMA, PRIVBAYES, PureDP(1)), holders_of(split(ROWS, 2)), approve=seen.append)
+        local.run(Job(SCHEMA, own, ApproxDP(1, "1e-6")), holders_of(split(ROWS, 2)), approve=seen.append)
     assert not seen  # nobody was asked, and nobody has paid
 
 
@@ -273,3 +272,15 @@ def test_a_curious_party_cannot_take_the_noise_off(parties):
     tail = (1 - expected.sum()) / 2
     observed = np.bincount(np.clip(numbers, -reach, reach) + reach, minlength=2 * reach + 1)
     assert stats.chisquare(observed, numbers.size * np.array([tail, *expected, tail])).pvalue > 1e-3
+
+
+def test_more_rounds_than_a_study_has_are_refused_before_they_are_paid_for(monkeypatch):
+    union = Union(split(ROWS, 2), PureDP(1000))
+    monkeypatch.setattr(federation_module, "ROUNDS", 3)
+    monkeypatch.setattr(federation_module, "MOST_CELLS", 16)
+    union.holder.measure([("a", "b")], epsilon(1))
+    spent = union.ledger.spent
+    with pytest.raises(ProtocolError, match=r"asks for 3 more rounds of 16 cells at most, and a study has 3; declare"):
+        union.holder.measure([("a", "b"), ("b", "c"), ("a", "d")], epsilon(1, 3))
+    assert union.ledger.spent == spent
+    union.holder.measure([("a", "b"), ("b", "c")], epsilon(1, 2))

@@ -41,6 +41,24 @@ def test_a_study_over_a_shared_folder(study):
     assert {party for _, party, *_ in counted.rows()} == set(NAMES)
 
 
+def test_a_study_in_which_parties_choose_in_turn(folder):
+    study = Study(folder, method="privbayes", epsilon="1000")
+    with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest)) as parties:
+        release = study.curate(FolderMailbox(study.folder / "mail", study.manifest))
+    release.save(folder / "release", seed=1)
+    assert abs(release.rows - 600) <= 20
+    chosen = [
+        event
+        for statement in parties.statements.values()
+        for _, event in statement.entries
+        if "sets of parents" in event.question
+    ]
+    assert len(chosen) == 2  # of three columns
+    assert all(statement.spent <= release.ledger.spent for statement in parties.statements.values())
+    counted = traffic(FolderMailbox(study.folder / "mail", study.manifest), study.manifest)
+    assert {stage for stage, *_ in counted.rows()} <= {"encode", "learn", "end"}
+
+
 def test_a_study_over_https(study):
     certificates(study.folder / "tls")
     mailbox = FolderMailbox(study.folder / "mail", study.manifest)

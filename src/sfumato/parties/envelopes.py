@@ -13,8 +13,8 @@ from typing import Any, get_args
 from sfumato.errors import ProtocolError, SfumatoError
 from sfumato.identity import Signer, verified
 from sfumato.parties.agreement import Go, Roster
-from sfumato.parties.letters import ATTEMPTS, CURATOR, LARGE, ROUNDS, Members, Place, json_bytes
-from sfumato.parties.messages import Ask, Done, End, Message, Share, Unmask
+from sfumato.parties.letters import ATTEMPTS, CHOICES, CURATOR, LARGE, ROUNDS, Members, Place, json_bytes
+from sfumato.parties.messages import Ask, Choose, Chosen, Done, End, Message, Refusal, Share, Unmask
 from sfumato.parties.questions import UNREADABLE
 
 _SIGNED_AS = b"sfumato envelope 1\n"  # a signature of an envelope is a signature of nothing else
@@ -22,7 +22,8 @@ _SIGNATURE = 64
 _HEADER = 1 << 12
 
 _KINDS: dict[str, type[Message]] = {one.kind: one for one in get_args(Message)}
-_FROM_CURATOR = (Ask, Roster, Go, Unmask, Done, End)
+_FROM_CURATOR = (Ask, Roster, Go, Unmask, Choose, Done, End)
+_OF_CHOICES = (Choose, Chosen)
 
 
 def seal(message: Message, study: str, signer: Signer) -> bytes:
@@ -52,6 +53,10 @@ def open_(envelope: bytes, members: Members, limit: int = LARGE) -> Message:
     down = sender == CURATOR
     if down != issubclass(kind, _FROM_CURATOR) or down == (header["recipient"] == CURATOR):
         raise ProtocolError(f"{sender!r} may not send a message of kind {kind.kind}; it is not read")
+    if kind is not Refusal and issubclass(kind, _OF_CHOICES) != (header["round"] >= ROUNDS):
+        raise ProtocolError(
+            f"a message of kind {kind.kind} has the number {header['round']}, which is none of its kind"
+        )
     try:
         return _read(kind, (header["round"], header["attempt"], sender, header["recipient"]), body)
     except (SfumatoError, *UNREADABLE):
@@ -74,7 +79,7 @@ def _split(envelope: bytes) -> tuple[dict[str, Any], bytes, bytes]:
         types = {"study": str, "round": int, "attempt": int, "sender": str, "recipient": str, "kind": str}
         if {key: type(value) for key, value in header.items()} != types:
             raise ValueError
-        if not (0 <= header["round"] < ROUNDS and 0 <= header["attempt"] < ATTEMPTS):
+        if not (0 <= header["round"] < ROUNDS + CHOICES and 0 <= header["attempt"] < ATTEMPTS):
             raise ValueError
     except (*UNREADABLE, struct.error):
         raise ProtocolError("a message is not in the form of this protocol; it is not read") from None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import count
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,44 +14,32 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.selection import Family
 from sfumato.errors import MethodError, ProtocolError
+from sfumato.intake.attributes import Attributes
+from sfumato.parties.choices import SCORE
 from sfumato.parties.curator import Chair, Incoming, Opened, Plan, run_round
-from sfumato.parties.letters import CURATOR, LARGE, REASON, ROUNDS
-from sfumato.parties.messages import Done, End, Message
+from sfumato.parties.letters import CHOICES, CURATOR, LARGE, REASON, ROUNDS
+from sfumato.parties.messages import Done, End
 from sfumato.parties.questions import Question, coding_text
 from sfumato.parties.totals import Totals
+from sfumato.parties.turns import Turns
+from sfumato.parties.wire import Wire
 from sfumato.pipeline import Recipe
 from sfumato.privacy.budget import Share
-from sfumato.privacy.holder import DEPENDENCE, DISTANCES
+from sfumato.privacy.holder import CHOOSE, DEPENDENCE
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
-from sfumato.privacy.questions import Dependence, Distances, table_events, table_noise, table_noises
+from sfumato.privacy.questions import Dependence, Distances, choice_event, table_events, table_noise, table_noises
 from sfumato.privacy.scores import Score
 from sfumato.recipes import RECIPES
 from sfumato.recipes.auto import over_parties
 from sfumato.schema.schema import Schema
 from sfumato.text import one_line
 
-OFFERS = frozenset({DEPENDENCE})
+OFFERS = frozenset({DEPENDENCE, CHOOSE})
 """The questions besides measuring that a federation answers."""
 
 MOST_CELLS = LARGE // 8
 """Cells that one message can hold."""
-
-
-class Wire(Protocol):
-    """The curator's way to reach the parties; the one place where time passes."""
-
-    def post(self, messages: Sequence[Message]) -> None:
-        """Send messages."""
-        ...
-
-    def collect(self, limit: int, wanted: Callable[[Message], bool]) -> Incoming:
-        """What has come since the last call and is wanted; vectors of more than `limit` bytes are refused.
-
-        Waits a while for something. Nothing means that nothing came; None, that nobody shall be waited for any longer.
-        What is not wanted is left out and makes no wait longer.
-        """
-        ...
 
 
 class Rounds:
@@ -63,15 +50,21 @@ class Rounds:
         self._chair = chair
         self._wire = wire
         self.totals = Totals(chair.members.most_rows)
+        self.turns = Turns(chair, wire)
         self._numbers: Iterator[int] = count()
-        self._last = 0
+        self._last = -1
+
+    def require(self, more: int) -> None:
+        """Refuse more rounds than a study may have, before any of them is paid for."""
+        if self._last + more >= ROUNDS:
+            raise ProtocolError(
+                f"the method asks for {more} more rounds of {MOST_CELLS:,} cells at most, and a study has {ROUNDS}; "
+                "declare fewer columns or values"
+            )
 
     def play(self, stage: str, codes: str, questions: tuple[Question, ...], cells: int) -> Opened:
         """Play the next round to its end."""
-        number = next(self._numbers)
-        if number >= ROUNDS:
-            raise ProtocolError(f"the method asks for more than {ROUNDS} rounds; declare fewer columns or values")
-        self._last = number
+        self._last = number = next(self._numbers)
         play = run_round(self._chair, Plan(number, stage, codes, questions, cells))
         incoming: Incoming = None
         while True:
@@ -90,7 +83,7 @@ class Rounds:
         self._tell(End, 0, one_line(reason, REASON))
 
     def _tell(self, kind: type[Done] | type[End], attempt: int, content: str) -> None:
-        self._wire.post([kind(self._last, attempt, CURATOR, name, content) for name in self.members.names])
+        self._wire.post([kind(max(self._last, 0), attempt, CURATOR, name, content) for name in self.members.names])
 
 
 class Federation:
@@ -132,11 +125,13 @@ class Federation:
         """
         for clique in cliques:
             self.domain.require_cells(clique, MOST_CELLS)
+        batches = list(_batches([self.domain.cells(clique) for clique in cliques]))
+        self._rounds.require(len(batches))
         noises = table_noises(self._ledger.budget, parts, self.neighbours)
         numbers = self._ledger.charge(*table_events(cliques, noises, self.neighbours))
         questions = [Question(tuple(clique), noise) for clique, noise in zip(cliques, noises, strict=True)]
         measured: list[Measurement] = []
-        for start, end in _batches([self.domain.cells(clique) for clique in cliques]):
+        for start, end in batches:
             measured += self._round(questions[start:end], numbers[start:end])
         return tuple(measured)
 
@@ -164,8 +159,22 @@ class Federation:
         raise MethodError("distances of exact tables were asked for, which nobody has when rows are with many parties")
 
     def choose(self, families: Sequence[Family], score: Score, part: Share, handicaps: Sequence[int]) -> int:
-        """Refuse: no party knows the scores of the union, and noise shares do not make an exponential mechanism."""
-        raise MethodError("a choice by exact scores was asked for, which nobody has when rows are with many parties")
+        """The place of one family, chosen by one party on its own rows, for all that choices have not cost it yet.
+
+        No party knows the scores of the union. Rows are with one party each, so its choice costs the others nothing
+        (see `parties.turns`). Handicaps are for the rows of the union; a party has the K-th part of them on average.
+        """
+        if score != SCORE:
+            raise MethodError(f"a choice by score {score.name} was asked for; parties choose by {SCORE.name}")
+        budget, parties = self._ledger.budget, len(self._rounds.members.names)
+        event = choice_event(budget, part, self.neighbours, score, len(families))
+        (number,) = self._ledger.charge(event)
+        self._rounds.turns.allow(event.cost(budget.notion))
+        lower = [one // parties for one in handicaps]
+        stage, codes = self._ledger.stage, coding_text(self.coding)
+        chosen = self._rounds.turns.choose(stage, codes, families, lower, self.neighbours, budget.notion)
+        self._ledger.answer(number, [chosen])
+        return chosen
 
     def __repr__(self) -> str:
         return f"Federation({', '.join(self._rounds.members.names)}; {self.domain!r})"
@@ -175,11 +184,19 @@ def check_method(recipe: Recipe) -> None:
     """Refuse a method that needs what no federation can answer; called before anybody signs or pays."""
     if not OFFERS.issuperset(recipe.needs):
         able = ", ".join(name for name, one in RECIPES.items() if OFFERS.issuperset(over_parties(one).needs))
-        what = "draws a structure by the exponential mechanism on exact scores"
-        if DISTANCES in recipe.needs:
-            what = "compares a model with exact tables"
         raise MethodError(
-            f"method {recipe.name!r} {what}, which nobody has when rows are with many parties; use one of {able}"
+            f"method {recipe.name!r} compares a model with exact tables, which nobody has when rows are with many "
+            f"parties; use one of {able}"
+        )
+
+
+def check_columns(recipe: Recipe, schema: Schema) -> None:
+    """Refuse more columns than parties can choose parents for; called before anybody signs or pays."""
+    columns = len(Attributes(schema).domain)
+    if CHOOSE in recipe.needs and columns > CHOICES:
+        raise MethodError(
+            f"method {recipe.name!r} chooses parents for each of {columns:,} columns, and parties make {CHOICES:,} "
+            "choices at most; put columns into 'ignore', or use dp-subn"
         )
 
 

@@ -37,6 +37,10 @@ ROUNDS = ATTEMPTS = 64
 """Rounds of a study and attempts at one, at most. With LARGE they bound the cells of all vectors that a party sends."""
 
 
+CHOICES = 4096
+"""Choices of single parties in a study, at most. They are numbered from ROUNDS on, so no round is taken for one."""
+
+
 class Members(Protocol):
     """Who takes part in a study; `parties.manifest.Manifest` is one."""
 

@@ -14,7 +14,7 @@ from sfumato.identity import Signer
 from sfumato.intake.attributes import Attributes
 from sfumato.job import Job, recipe_of
 from sfumato.parties.curator import Chair, Incoming
-from sfumato.parties.federation import Federation, Rounds, check_method, check_unit
+from sfumato.parties.federation import Federation, Rounds, check_columns, check_method, check_unit
 from sfumato.parties.letters import CURATOR, MOST_ROWS
 from sfumato.parties.mailbox import Desk, Mailbox, MemoryMailbox
 from sfumato.parties.messages import Message
@@ -64,12 +64,13 @@ class Company:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study gave: the model, what the curator counts as spent, what each party does, and bytes sent."""
+    """What a study gave: the model, what the curator counts as spent, what each party does, bytes sent, and choices."""
 
     model: Model
     statement: Statement
     parties: dict[str, Statement]
     sent: dict[str, dict[str, int]] = field(default_factory=dict)
+    answers: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 class Player:
@@ -169,7 +170,9 @@ def run(
     for player in players:
         player.step()
     sent = {one.name: dict(one.sent) for one in (desk, *(player.desk for player in players))}
-    return Outcome(model, ledger.statement(), {one.seat.name: one.seat.statement() for one in players}, sent)
+    return Outcome(
+        model, ledger.statement(), {one.seat.name: one.seat.statement() for one in players}, sent, ledger.answers
+    )
 
 
 def federation(schema: Schema, ledger: Ledger, rounds: Rounds, per_person: int = 1) -> Federation:
@@ -203,10 +206,11 @@ def fit(
     """Spend a budget on tables of many parties in one process; a release of their union, and what it cost each."""
     job = Job(schema, over_parties(recipe_of(method)), budget_of(epsilon, delta))
     check_method(job.recipe)
+    check_columns(job.recipe, schema)
     check_unit(schema)
     holders = [open_party(part, schema) for part in parts]
     outcome = run(job, holders, colluding=colluding, missing=missing)
     outcome.statement.verify()
     kind = tables.kind_of(parts[0])
     # A federation answers with tables, and with nothing else.
-    return Release(job.recipe, schema, outcome.statement, outcome.model, kind, answers={}), outcome
+    return Release(job.recipe, schema, outcome.statement, outcome.model, kind, answers=outcome.answers), outcome

@@ -9,6 +9,9 @@ share   party → curator    the vector
 unmask  curator → keeper   whose vectors are in the sum; only where parties may stay away
 reveal  keeper → curator   pieces of the secrets that take the masks off that sum, and no other
 done    curator → party    the round is over
+
+choose  curator → party    candidates, of which this party alone is to choose one on its own rows
+chosen  party → curator    which one
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.parties.agreement import Go, Key, Ready, Roster
+from sfumato.parties.choices import ChoiceQuestion
 from sfumato.parties.letters import LARGE, MIDDLE, SMALL, Letter, Place, json_bytes, text_of
 from sfumato.parties.questions import Question, pack, unpack
 
@@ -115,6 +119,60 @@ class Reveal(Letter):
 
 
 @dataclass(frozen=True)
+class Choose(Letter):
+    """Candidates of which one party is to choose one, curator to party.
+
+    `answered` has the round and attempt of every choice that this party has made in the study.
+    """
+
+    kind: ClassVar[str] = "choose"
+    limit: ClassVar[int] = LARGE
+    stage: str
+    coding: str
+    question: ChoiceQuestion
+    answered: tuple[tuple[int, int], ...]
+
+    def body(self) -> bytes:
+        """The candidates, in which codes, and what was chosen before."""
+        earlier = [list(one) for one in self.answered]
+        return json_bytes({"stage": self.stage, "coding": self.coding, "answered": earlier, **self.question.pack()})
+
+    @classmethod
+    def from_body(cls, place: Place, body: bytes) -> Choose:
+        """The question in a body that `body` made."""
+        record = json.loads(body)
+        answered = tuple((int(round_), int(attempt)) for round_, attempt in record["answered"])
+        return cls(*place, text_of(record["stage"]), text_of(record["coding"]), ChoiceQuestion.unpack(record), answered)
+
+    @property
+    def digest(self) -> str:
+        """Names exactly this choice in this round and attempt."""
+        return hashlib.sha256(json_bytes([self.round, self.attempt]) + self.body()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Chosen(Letter):
+    """The place of the candidate that a party has chosen, and the digest of what it was asked."""
+
+    kind: ClassVar[str] = "chosen"
+    limit: ClassVar[int] = SMALL
+    asked: str
+    place: int
+
+    def body(self) -> bytes:
+        """The digest and the place."""
+        return json_bytes([self.asked, self.place])
+
+    @classmethod
+    def from_body(cls, place: Place, body: bytes) -> Chosen:
+        """The answer in a body that `body` made."""
+        asked, chosen = json.loads(body)
+        if type(chosen) is not int:
+            raise ValueError
+        return cls(*place, text_of(asked), chosen)
+
+
+@dataclass(frozen=True)
 class Notice(Letter):
     """A message of one short text."""
 
@@ -152,4 +210,4 @@ class End(Notice):
     kind: ClassVar[str] = "end"
 
 
-Message = Ask | Key | Roster | Ready | Go | Share | Unmask | Reveal | Refusal | Done | End
+Message = Ask | Key | Roster | Ready | Go | Share | Unmask | Reveal | Choose | Chosen | Refusal | Done | End

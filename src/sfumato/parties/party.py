@@ -10,9 +10,10 @@ from collections.abc import Generator
 
 from sfumato.errors import FileError, SfumatoError
 from sfumato.parties.agreement import Go, Roster
+from sfumato.parties.choose import choose
 from sfumato.parties.contribute import close, get_ready, reveal, send
 from sfumato.parties.letters import CURATOR, REASON
-from sfumato.parties.messages import Ask, Done, End, Message, Refusal, Unmask
+from sfumato.parties.messages import Ask, Choose, Done, End, Message, Refusal, Unmask
 from sfumato.parties.promise import promise
 from sfumato.parties.seat import Seat
 from sfumato.text import one_line
@@ -40,6 +41,8 @@ def answer(seat: Seat, message: Message) -> tuple[Message, ...]:
                 return (get_ready(seat, message),)
             case Go():
                 return (send(seat, message),)
+            case Choose():
+                return (choose(seat, message),)
             case Unmask():
                 return (reveal(seat, message),)
             case Done():

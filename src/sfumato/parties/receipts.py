@@ -14,7 +14,7 @@ from typing import Any
 
 from sfumato.errors import ProtocolError
 from sfumato.parties.agreement import Go, Roster
-from sfumato.parties.letters import CURATOR, Members
+from sfumato.parties.letters import CURATOR, ROUNDS, Members
 from sfumato.parties.questions import UNREADABLE
 from sfumato.parties.seat import parts_of
 from sfumato.parties.store import FINAL, Record
@@ -22,8 +22,8 @@ from sfumato.parties.store import FINAL, Record
 
 def receipt(record: Record) -> dict[str, Any] | None:
     """The receipt of a round that a party has answered."""
-    if record.state not in FINAL:
-        return None
+    if record.state not in FINAL or record.round >= ROUNDS:
+        return None  # a choice is one party's own, and nobody else signs it
     _, roster, _, _, go, *_ = parts_of(record.payload)
     signed = json.loads(go)
     return {

@@ -11,7 +11,7 @@ from sfumato.parties.envelopes import open_
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.mailbox import Mailbox, everything
 from sfumato.parties.manifest import Manifest
-from sfumato.parties.messages import Ask
+from sfumato.parties.messages import Ask, Choose
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def traffic(mailbox: Mailbox, manifest: Manifest) -> Traffic:
         for envelope in everything(mailbox, name):
             with suppress(ProtocolError):  # a shared folder may hold what nobody has read
                 message = open_(envelope, manifest)
-                if isinstance(message, Ask):
+                if isinstance(message, Ask | Choose):
                     stages[message.round] = message.stage
                 stage = stages.get(message.round, "end")
                 if name == CURATOR:

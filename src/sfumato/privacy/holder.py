@@ -205,10 +205,10 @@ class LocalHolder:
         (number,) = self._ledger.charge(event)
         # What decides is drawn before the rows are counted, for all candidates: that takes as long on every table.
         race = Race.draw(len(families), self._entropy)
-        for family, table in zip(new, self._tables(cliques), strict=True):
-            # A family is a candidate in many choices, and its exact score does not change between them.
-            counts = _integers(table)
-            self._scores[score.name, family] = score.of(counts.reshape(counts.shape[0], -1))
+        # A family is a candidate in many choices, and its exact score does not change between them.
+        self._scores |= {
+            (score.name, family): exact for family, exact in scores_of(self._engine, self.coding, new, score).items()
+        }
         parts = self.neighbours.parts
         exact = [
             self._scores[score.name, family] - less * parts for family, less in zip(families, handicaps, strict=True)
@@ -228,15 +228,30 @@ class LocalHolder:
         return [self.domain.project(clique) for clique in cliques]
 
     def _tables(self, cliques: Sequence[Clique]) -> Iterator[Marginal]:
-        """Exact tables, one after the other, no more of them in memory than fit."""
-        for batch in _batches(self.domain, cliques):
-            yield from self._engine.count(self.coding, batch)
+        return _exact_tables(self._engine, self.coding, cliques)
 
     def __repr__(self) -> str:
         return f"LocalHolder({self.domain!r})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a holder has private rows and cannot be pickled or copied")
+
+
+def scores_of(engine: Engine, coding: Coding, families: Sequence[Family], score: Score) -> dict[Family, int]:
+    """The exact score of each family on the rows of an engine; as private as they are."""
+    exact = {}
+    for family, table in zip(
+        families, _exact_tables(engine, coding, [(one.column, *one.parents) for one in families]), strict=True
+    ):
+        counts = _integers(table)
+        exact[family] = score.of(counts.reshape(counts.shape[0], -1))
+    return exact
+
+
+def _exact_tables(engine: Engine, coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:
+    """Exact tables, one after the other, no more of them in memory than fit."""
+    for batch in _batches(coding.domain, cliques):
+        yield from engine.count(coding, batch)
 
 
 def whole(counts: NDArray[np.int64], parts: int) -> NDArray[np.int64] | NDArray[np.float64]:

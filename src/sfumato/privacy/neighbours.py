@@ -73,6 +73,13 @@ class Neighbours:
         """Of one score for a choice, in units of 1/GRID."""
         return score.sensitivity(self.reach, self.replace)
 
+    def score_of_one_party(self, score: Score) -> int:
+        """Of one score of the rows of one party, times the number of parties at which a person may be.
+
+        Each of them charges for its own choices in full, so a person who is at several pays no more than one book says.
+        """
+        return self.parties * score.sensitivity(self.rows // self.parties, self.replace)
+
     def __str__(self) -> str:
         if self.persons:
             who = "one person's row" if self.rows == 1 else f"all rows of one person (at most {self.rows})"

@@ -12,13 +12,18 @@ from numpy.typing import NDArray
 
 from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique, Domain
+from sfumato.data.selection import Family
 from sfumato.engines import Engine
 from sfumato.errors import MethodError
 from sfumato.privacy.entropy import Entropy, SystemEntropy
+from sfumato.privacy.events import Choice
+from sfumato.privacy.holder import scores_of
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.mechanisms import Noise
+from sfumato.privacy.mechanisms.exponential import Race
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.questions import table_events
+from sfumato.privacy.scores import Score
 
 
 class PartyHolder:
@@ -36,6 +41,8 @@ class PartyHolder:
             )
         self._engine = engine
         self._entropy = entropy or SystemEntropy()
+        self._scored: tuple[Coding, str] | None = None
+        self._scores: dict[Family, int] = {}
         self.neighbours = neighbours
 
     @property
@@ -76,6 +83,36 @@ class PartyHolder:
         counts = np.concatenate([table.counts.ravel() for table in exact]).astype(np.int64) + np.concatenate(drawn)
         masked: NDArray[np.uint64] = counts.view(np.uint64) + mask
         return masked
+
+    def choose(
+        self,
+        coding: Coding,
+        families: Sequence[Family],
+        score: Score,
+        event: Choice,
+        handicaps: Sequence[int],
+        ledger: Ledger,
+    ) -> int:
+        """Charge the ledger, and choose one family by the exponential mechanism on this party's rows alone.
+
+        Args:
+            coding: the codes to count in.
+            families: the candidates.
+            score: what the choice prefers.
+            event: the choice, whose sensitivity is this holder's.
+            handicaps: public numbers, one for each family, in the unit of the score.
+            ledger: the party's own book of all that it has ever answered in this study.
+        """
+        if event.sensitivity != self.neighbours.score_of_one_party(score):
+            raise MethodError("a choice of another sensitivity than that of these rows was asked for")
+        ledger.charge(event)
+        race = Race.draw(len(families), self._entropy)
+        if self._scored != (coding, score.name):
+            self._scored, self._scores = (coding, score.name), {}
+        new = [family for family in families if family not in self._scores]
+        self._scores |= scores_of(self._engine, coding, new, score)
+        exact = [self._scores[family] - less for family, less in zip(families, handicaps, strict=True)]
+        return race.winner(exact, event.mechanism.rate)
 
     def __repr__(self) -> str:
         return f"PartyHolder({self.domain!r})"

@@ -31,8 +31,9 @@ AUTO = Recipe(
 )
 
 AUTO_PURE = replace(PRIVBAYES, name=AUTO.name, summary="the parts of privbayes, which are best without a delta")
-"""Auto without a delta. Many small tables pay with Gaussian noise, whose cost adds up in squares; with Laplace noise a
-few larger ones are better, and no scores of all pairs. docs/systems/auto.md has the figures."""
+"""Auto without a delta, also over many parties. Many small tables pay with Gaussian noise, whose cost adds up in
+squares; with Laplace noise a few larger ones are better, and no scores of all pairs. docs/systems/auto.md has the
+figures."""
 
 
 AUTO_PARTIES = replace(
@@ -54,8 +55,8 @@ def over_parties(recipe: Recipe) -> Recipe:
 
 def for_budget(recipe: Recipe, budget: Budget) -> Recipe:
     """Auto with the parts that suit a budget; any other recipe, and an auto of somebody's own parts, as it is."""
-    stages = [(one.encode, one.learn, one.reconcile) for one in (recipe, AUTO)]
-    if recipe.name != AUTO.name or stages[0] != stages[1] or not isinstance(budget, PureDP):
+    own, *ours = ((one.encode, one.learn, one.reconcile) for one in (recipe, AUTO, AUTO_PARTIES))
+    if recipe.name != AUTO.name or own not in ours or not isinstance(budget, PureDP):
         return recipe
     kept = AUTO_PURE.synthesize if recipe.synthesize == AUTO.synthesize else recipe.synthesize
     return replace(AUTO_PURE, synthesize=kept)
