@@ -103,6 +103,8 @@ def test_verdicts_compare_with_chance_and_with_a_sample():
     assert table_verdict("crosstabs", 0.1, 0.06).grade == "good"
     assert table_verdict("crosstabs", 0.1, 0.01).grade == "fair"
     assert table_verdict("crosstabs", 0.4, 0.01).grade == "poor"
+    assert table_verdict("crosstabs", 0.24, 0.16).grade == "fair"  # a fifth of the rows wrong is good for nobody
+    assert table_verdict("crosstabs", 0.6, 0.5).grade == "poor"
     # An error of c / sqrt(m) with halves at 2 c / sqrt(n): the share is m / n.
     n, m, c = 10_000, 2_500, 3.0
     assert "random 25 % sample" in table_verdict("x", c / m**0.5, 2 * c / n**0.5).words.replace("\u00a0", " ")

@@ -26,11 +26,12 @@ SPIKE = 0.05
 
 @dataclass(frozen=True)
 class Spike:
-    """A number that many rows have, and its share in both tables."""
+    """A number that many rows have, its share in both tables, and whether the schema gives it a code of its own."""
 
     number: float
     real: float
     synthetic: float
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _compared(column: Integer | Number, one: Floats, two: Floats) -> RawFigures:
         (float(one.mean()), float(two.mean())),
         (_quantiles(one), _quantiles(two)),
         (len(np.unique(one)), len(np.unique(two))),
-        _spikes(one, two),
+        _spikes(one, two, column),
         _distance(one, two),
         float(np.mean((one < column.min) | (one > column.max)) - sum(np.mean(one == x) for x in _beyond(column))),
     )
@@ -99,11 +100,19 @@ def _quantiles(numbers: Floats) -> tuple[float, ...]:
     return tuple(np.quantile(numbers, QUANTILES, method="inverted_cdf").tolist())
 
 
-def _spikes(one: Floats, two: Floats) -> tuple[Spike, ...]:
+def _spikes(one: Floats, two: Floats, column: Integer | Number) -> tuple[Spike, ...]:
     numbers, counts = np.unique(one, return_counts=True)
     shares = counts / len(one)
     frequent = numbers[shares >= SPIKE][np.argsort(-shares[shares >= SPIKE], kind="stable")][:8]
-    return tuple(Spike(float(x), float(np.mean(one == x)), float(np.mean(two == x))) for x in frequent)
+    return tuple(
+        Spike(float(x), float(np.mean(one == x)), float(np.mean(two == x)), _is_alone(float(x), column))
+        for x in frequent
+    )
+
+
+def _is_alone(number: float, column: Integer | Number) -> bool:
+    each = isinstance(column, Integer) and len(column.binning()) == column.max - column.min + 1
+    return column.values is not None or number in column.special or each
 
 
 def _distance(one: Floats, two: Floats) -> float:

@@ -270,7 +270,7 @@ def _expected(card: Card) -> str:
     drawing = charts.ranked_bars(
         [" × ".join(one.columns) for one in shown],
         [one.share_of_rows for one in shown],
-        [percent(one.share_of_rows) for one in shown],
+        [percent(one.share_of_rows) if one.share_of_rows <= 1 else "all" for one in shown],
         "stage1",
         "Tables by expected noise",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -67,15 +68,25 @@ def _areas(labels: Sequence[str], real: Sequence[float], synthetic: Sequence[flo
         for i, (label, a, b) in enumerate(zip(labels, real, synthetic, strict=True))
     ]
     middle = len(labels) // 2
-    parts += [
-        text(left, ground + 14, labels[0], most=22),
-        text(left + room, ground + 14, labels[-1], "end", most=22),
-    ]
-    if max(len(labels[0]), len(labels[-1])) + len(labels[middle]) / 2 < 18:  # else they would touch
-        parts.append(text(left + (middle + 0.5) * step, ground + 14, labels[middle], "middle"))
-    if scale is root:
-        parts.append(text(left + room, top + 8, "square-root scale", "end", "quiet"))
+    first, half, last = _end(labels[0], 0), _end(labels[middle], 0), _end(labels[-1], 1)
+    parts += [text(left, ground + 14, first, most=22), text(left + room, ground + 14, last, "end", most=22)]
+    if max(len(first), len(last)) + len(half) / 2 < 18:  # else they would touch
+        parts.append(text(left + (middle + 0.5) * step, ground + 14, half, "middle"))
+    if scale is root:  # said where the picture is lower
+        third = len(labels) // 3
+        on_the_right = max(real[-third or -1 :]) < max(real[: third or 1])
+        place, anchor = (left + room, "end") if on_the_right else (left + 3, "start")
+        parts.append(text(place, top + 8, "square-root scale", anchor, "quiet"))
     return picture(WIDTH, ground + 20, parts, says)
+
+
+_INTERVAL = re.compile(r"[\[(](\S+), (\S+)[\])]|(\S+) [–…] (\S+)|(\S+) \.\.\. (\S+)")
+
+
+def _end(label: str, which: int) -> str:
+    """The lower or upper end of an interval; a label that is none stays as it is."""
+    found = _INTERVAL.fullmatch(label)
+    return label if found is None else [part for part in found.groups() if part is not None][which]
 
 
 def _grid(largest: float, left: float, y: Scale) -> list[str]:

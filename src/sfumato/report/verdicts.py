@@ -11,6 +11,9 @@ from sfumato.report.svg import percent
 GOOD, FAIR = 0.05, 0.15
 """Errors up to these are good and fair, whatever chance alone would do; twice and five times chance are as well."""
 
+NEVER_GOOD, NEVER_FAIR = 0.2, 0.5
+"""Larger errors are not, however small the real table is: a reader would be misled."""
+
 ACTIONS = 5
 """The most things to do that are told."""
 
@@ -44,7 +47,8 @@ def table_verdict(use: str, error: float, halves: float, where: str = "") -> Ver
     Two samples of n / 2 rows are as far apart as chance makes them, h = 2 c / sqrt(n). A sample of m rows is
     c / sqrt(m) from the table it was drawn from. So an error e is that of a sample of h^2 / (4 e^2) of the rows.
     """
-    grade = "good" if error <= max(GOOD, 2 * halves) else "fair" if error <= max(FAIR, 5 * halves) else "poor"
+    good, fair = min(NEVER_GOOD, max(GOOD, 2 * halves)), min(NEVER_FAIR, max(FAIR, 5 * halves))
+    grade = "good" if error <= good else "fair" if error <= fair else "poor"
     share = 1.0 if error <= 0 else min(1.0, (halves / (2 * error)) ** 2)
     words = f"error {percent(error)}{where and ' '}{where}, two halves of the real rows {percent(halves)}"
     if 0 < share < 1:
@@ -65,10 +69,11 @@ def raw_alerts(figures: tuple[RawFigures, ...]) -> Iterator[Alert]:
         smeared = [spike for spike in one.spikes if abs(spike.synthetic - spike.real) > max(0.02, spike.real / 3)]
         if smeared:
             worst = max(smeared, key=lambda spike: abs(spike.real - spike.synthetic))
+            own = f"give {one.name} a code of its own for {worst.number:.10g}: 'special': [{worst.number:.10g}]"
             yield Alert(
                 f"{one.name}: {worst.number:.10g} is in {percent(worst.real)} of the real rows and in "
                 f"{percent(worst.synthetic)} of the synthetic ones",
-                f"give {one.name} a code of its own for {worst.number:.10g}: 'special': [{worst.number:.10g}]",
+                own if not worst.alone else f"give {one.name} more budget, or the table fewer columns or values",
             )
         elif one.distinct[1] > 3 * one.distinct[0] and one.distinct[0] <= 64:
             yield Alert(
