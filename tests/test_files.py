@@ -293,7 +293,7 @@ WRITERS = {
     "release/storage.py": "into the staging folder of a release, which files.py moves",
     "tables/writing.py": "into a file that files.py has opened",
     "cli/query.py": "into memory",
-    "parties/book.py": "a database, which is made private before it is opened",
+    "parties/journal.py": "a database, which is made private before it is opened",
     "parties/audit.py": "appends to a log whose lines are chained",
     "cli/party_demo.py": "what the processes of the demonstration print",
     "parties/folder.py": "a mailbox: a file for each message",
@@ -302,7 +302,7 @@ WRITERS = {
     "book/chain.py": "a database, which is made private before it is opened",
     "engines/person_buckets.py": "into a file without a name, for its owner alone",
     "engines/spool.py": "a file without a name, for its owner alone",
-    "parties/book_file.py": "a database, which is made private before it is opened",
+    "parties/journal_file.py": "a database, which is made private before it is opened",
     "report/figures.py": "into text",
 }
 """Modules that may write, and why."""

@@ -8,7 +8,7 @@ import pytest
 from test_commands import clinic, sfumato, table
 
 from sfumato.evaluate.classifiers import Score
-from sfumato.parties.book import Book
+from sfumato.parties.journal import Journal
 from sfumato.privacy.budget import PureDP
 from sfumato.report import assessment
 
@@ -50,14 +50,14 @@ def test_a_draft_of_a_schema_is_for_its_owner(clinic, mask):
 
 
 @every_umask
-def test_keys_and_books_are_for_their_owner(tmp_path, mask):
+def test_keys_and_journals_are_for_their_owner(tmp_path, mask):
     with umask(mask):
         assert sfumato("consortium", "key", tmp_path / "north.key").exit_code == 0
-        book = Book(tmp_path / "work", "flu", "north", PureDP(1))
-        book.note("hello")
+        journal = Journal(tmp_path / "work", "flu", "north", PureDP(1))
+        journal.note("hello")
         found = {path.name: mode(path) for path in (tmp_path / "work").iterdir()}
-        book.close()
+        journal.close()
     assert mode(tmp_path / "north.key") == 0o600
     assert mode(tmp_path / "work") == 0o700
     assert set(found.values()) == {0o600}
-    assert {"book.sqlite", "book.sqlite-wal", "audit.jsonl"} <= set(found)
+    assert {"journal.sqlite", "journal.sqlite-wal", "audit.jsonl"} <= set(found)

@@ -23,7 +23,7 @@ SCHEMA = {
         {"name": "ward", "type": "categorical", "categories": ["a", "b", "c"]},
     ],
 }
-FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 -- books wait for the disk, and tests need not
+FAST = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 -- journals wait for the disk, and tests need not
 
 
 def fast_folder():

@@ -35,7 +35,7 @@ COST = 3 * EACH  # three tables of sensitivity 1
 
 
 def promise_anything(monkeypatch):
-    """Let parties go on although the vector that they promised is not the one in their book, as dishonest ones do."""
+    """Let parties go on although the vector that they promised is not the one in their journal, as liars do."""
     honest = contribute._check_go
 
     def careless(seat, roster, go, vector):

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from sfumato.cli import app
 from sfumato.identity import Signer
 from sfumato.parties.audit import verify_log
-from sfumato.parties.book import Book
 from sfumato.parties.consortium import signed_manifest
+from sfumato.parties.journal import Journal
 from sfumato.parties.letters import CURATOR
-from sfumato.parties.study import Waiting, attend, curate, open_book, seat_of
+from sfumato.parties.study import Waiting, attend, curate, open_journal, seat_of
 from sfumato.release import Release
 from sfumato.schema.schema import Schema
 
@@ -63,34 +63,34 @@ class Study:
     def signer(self, name):
         return Signer.load(self.folder / "consortium" / f"{name}.key")
 
-    def book(self, name, epsilon="100000"):
-        return open_book(self.folder / f"{name}-work", self.manifest, name, self.signer(name), epsilon)
+    def journal(self, name, epsilon="100000"):
+        return open_journal(self.folder / f"{name}-work", self.manifest, name, self.signer(name), epsilon)
 
-    def seat(self, name, book, approve=lambda summary: True):
+    def seat(self, name, journal, approve=lambda summary: True):
         table = self.folder / f"{name}.csv"
-        if isinstance(book, Book):
-            return seat_of(self.manifest, name, self.signer(name), table, self.schema, book, approve)
-        passing = open_book(self.folder / f"{name}-passing", self.manifest, name, self.signer(name), "100000")
+        if isinstance(journal, Journal):
+            return seat_of(self.manifest, name, self.signer(name), table, self.schema, journal, approve)
+        passing = open_journal(self.folder / f"{name}-passing", self.manifest, name, self.signer(name), "100000")
         try:
             return replace(
-                seat_of(self.manifest, name, self.signer(name), table, self.schema, passing, approve), store=book
+                seat_of(self.manifest, name, self.signer(name), table, self.schema, passing, approve), store=journal
             )
         finally:
             passing.close()
 
     def attend(self, name, mailbox, **options):
-        book = self.book(name)
+        journal = self.journal(name)
         try:
-            return attend(self.seat(name, book, **options), mailbox, book, QUICK)
+            return attend(self.seat(name, journal, **options), mailbox, journal, QUICK)
         finally:
-            book.close()
+            journal.close()
 
     def curate(self, mailbox, waiting=QUICK, **options):
-        book = self.book(CURATOR)
+        journal = self.journal(CURATOR)
         try:
-            return curate(self.manifest, self.signer(CURATOR), mailbox, book, waiting, lambda stage: None, **options)
+            return curate(self.manifest, self.signer(CURATOR), mailbox, journal, waiting, lambda stage: None, **options)
         finally:
-            book.close()
+            journal.close()
 
     def serve(self, *more, name="north", typed=None, **changes):
         options = {

@@ -69,9 +69,9 @@ def test_an_operator_sees_tables_codes_noise_and_cost(serve, study):
     assert "2 × 2 of 3, merged × 2" in rows[1]
     assert "Laplace, standard deviation 11.3" in rows[1]
     assert "Send this? [y/N]" in shown
-    book = study.book("north")
-    assert not book.statement().entries
-    book.close()
+    journal = study.journal("north")
+    assert not journal.statement().entries
+    journal.close()
 
 
 def test_rounds_that_would_lie_to_the_operator_are_refused_before_they_are_shown(serve, study):
@@ -111,9 +111,9 @@ def test_a_question_waits_in_the_folder_for_a_named_person(study, agreed):
             assert result.exit_code == 0, result.output
             assert "2 cells, 16 bytes" in " ".join(result.output.split())
 
-    with closing(study.book("north")) as book:
+    with closing(study.journal("north")) as journal:
         watch = Watch("north", study.manifest.study, work)
-        assert waiting_for_answer(work, book, watch, 0.01, look)(summary) is agreed
+        assert waiting_for_answer(work, journal, watch, 0.01, look)(summary) is agreed
     assert len(looks) == 2
     refused(sfumato("party", "approve", work, "--yes"), "no round waits")
     lines = (work / "audit.jsonl").read_text()

@@ -17,7 +17,7 @@ from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.messages import Ask
 from sfumato.parties.questions import Question
-from sfumato.parties.study import open_book
+from sfumato.parties.study import open_journal
 from sfumato.privacy.mechanisms import Laplace
 from sfumato.release import Release
 from sfumato.survey import simulate
@@ -87,9 +87,9 @@ def test_an_operator_is_told_which_domains_no_noise_covers(folder):
     FolderMailbox(folder / "mail", study.manifest).put(seal(ask, study.manifest.study, study.signer(CURATOR)))
     result = study.serve(approve="ask", typed="n\n")
     assert " ".join(result.output.split()).count("No noise covers the values of ward") == 2  # at the start, and here
-    book = study.book("north")
-    assert "except that the domain of ward was read from the data" in book.statement().sentence()
-    book.close()
+    journal = study.journal("north")
+    assert "except that the domain of ward was read from the data" in journal.statement().sentence()
+    journal.close()
 
 
 def test_a_method_that_is_none_is_refused_by_init(folder):
@@ -173,7 +173,7 @@ def test_the_curator_runs_the_method_that_was_signed(study):
 
 
 def test_an_audit_log_is_checked_on_the_command_line(study):
-    study.book("north").note("hello")
+    study.journal("north").note("hello")
     work = study.folder / "north-work"
     result = sfumato("party", "audit", work)
     assert "1 lines, an unbroken chain" in result.output
@@ -181,13 +181,13 @@ def test_an_audit_log_is_checked_on_the_command_line(study):
     refused(sfumato("party", "audit", work), "broken at line 1")
 
 
-def test_a_manifest_of_another_study_has_another_book(study):
-    study.book("north").close()
+def test_a_manifest_of_another_study_has_another_journal(study):
+    study.journal("north").close()
     other = replace(study.manifest, name="cough")
     with pytest.raises(ProtocolError, match="has study"):
-        open_book(study.folder / "north-work", other, "north", study.signer("north"), "1000")
+        open_journal(study.folder / "north-work", other, "north", study.signer("north"), "1000")
     with pytest.raises(BudgetError, match="may cost epsilon 1000"):
-        open_book(study.folder / "x", study.manifest, "north", study.signer("north"))
+        open_journal(study.folder / "x", study.manifest, "north", study.signer("north"))
     assert manifest_of(new_signers()).study != study.manifest.study
 
 

@@ -207,7 +207,7 @@ def test_a_roster_or_result_for_a_round_that_was_never_asked_does_nothing():
     assert not list(study.stores["p0"])
 
 
-def test_a_party_whose_book_is_an_old_copy_sends_nothing():
+def test_a_party_whose_journal_is_an_old_copy_sends_nothing():
     study = Study()
     players = study.players()
     old = MemoryStore()
@@ -217,8 +217,10 @@ def test_a_party_whose_book_is_an_old_copy_sends_nothing():
     holder = federation(SCHEMA, ledger, rounds)
     holder.measure(FIRST, epsilon(EACH, 2))
     players[1] = Player(study.seat("p1", old), study.mailbox)
-    players[1].desk.collect()  # what came before is lost with the book
-    with pytest.raises(ProtocolError, match=r"p1 \(round 1 was asked, but this party's book says nothing of round 0"):
+    players[1].desk.collect()  # what came before is lost with the journal
+    with pytest.raises(
+        ProtocolError, match=r"p1 \(round 1 was asked, but this party's journal says nothing of round 0"
+    ):
         holder.measure(SECOND, epsilon(EACH))
     assert not list(old)
 
@@ -232,7 +234,7 @@ def test_no_message_of_a_study_can_be_read_as_counts():
     assert sum(small) == 0
 
 
-def test_a_book_that_was_put_back_sends_no_second_vector():
+def test_a_journal_that_was_put_back_sends_no_second_vector():
     study = Study()
     wide = ask_of([Question(("a",), Laplace(Fraction(100)))])
     keys = [promise(study, name, wide) for name in study.names]
@@ -240,7 +242,7 @@ def test_a_book_that_was_put_back_sends_no_second_vector():
     go = go_for(study, ready(study, keys), "p0")
     answer(study.seat("p0", old), roster_for(keys, "p0"))  # new noise, and another vector
     (said,) = answer(study.seat("p0", old), go)
-    assert "another vector of p0 than its book has" in said.text
+    assert "another vector of p0 than its journal has" in said.text
     assert isinstance(answer(study.seat("p0"), go)[0], Share)
 
 

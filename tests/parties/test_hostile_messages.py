@@ -23,15 +23,15 @@ from hypothesis import strategies as st
 
 from sfumato.errors import ProtocolError, SfumatoError
 from sfumato.parties.agreement import Go, Key, Ready, Roster
-from sfumato.parties.book import Book
 from sfumato.parties.envelopes import address, open_
+from sfumato.parties.journal import Journal
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.mailbox import Desk, MemoryMailbox
 from sfumato.parties.messages import Ask, Done, End, Refusal, Reveal, Share, Unmask
 from sfumato.parties.party import answer, take_part
 from sfumato.parties.questions import Question
 from sfumato.parties.store import MemoryStore
-from sfumato.parties.study import Waiting, attend, open_book
+from sfumato.parties.study import Waiting, attend, open_journal
 from sfumato.privacy.mechanisms import Laplace
 
 __all__ = ["folder"]  # the fixture
@@ -58,13 +58,13 @@ KINDS = ("ask", "roster", "go", "done", "end")
 
 
 class Party:
-    """North, with a book in a folder for each kind of message: as it is when an honest one of that kind comes."""
+    """North, with a journal in a folder for each kind of message: as it is when an honest one of that kind comes."""
 
     def __init__(self, folder):
         self.study = Study(folder, epsilon="20")
         self.members = self.study.manifest
         self.signers = {name: self.study.signer(name) for name in (*NAMES, CURATOR)}
-        self.books = folder / "books"
+        self.journals = folder / "journals"
         self.seat = self.study.seat("north", MemoryStore())
         ask = Ask(0, 0, CURATOR, "north", "learn", CODING, QUESTIONS)
         others = {name: self.study.seat(name, MemoryStore()) for name in NAMES[1:]}
@@ -74,13 +74,13 @@ class Party:
         with self.opened("roster") as seat:
             (key,) = answer(seat, ask)
         roster = Roster(0, 0, CURATOR, "north", ask.digest, (key, *keys))
-        shutil.copytree(self.books / "roster", self.books / "go")
+        shutil.copytree(self.journals / "roster", self.journals / "go")
         with self.opened("go") as seat:
             readies = [*answer(seat, roster), *(answer(one, roster)[0] for one in others.values())]
         go = Go(0, 0, CURATOR, "north", roster.digest, tuple(one.mark for one in readies), "", "", {})
         go = go.signed(self.members.study, self.signers[CURATOR])
         for kind in ("done", "end"):
-            shutil.copytree(self.books / "go", self.books / kind)
+            shutil.copytree(self.journals / "go", self.journals / kind)
             with self.opened(kind) as seat:
                 (share,) = answer(seat, go)
         assert isinstance(share, Share)
@@ -89,15 +89,15 @@ class Party:
 
     @contextmanager
     def opened(self, name):
-        """North's seat with one of its books."""
-        book = open_book(self.books / name, self.members, "north", self.signers["north"], "100")
+        """North's seat with one of its journals."""
+        journal = open_journal(self.journals / name, self.members, "north", self.signers["north"], "100")
         try:
-            yield replace(self.seat, store=book)
+            yield replace(self.seat, store=journal)
         finally:
-            book.close()
+            journal.close()
 
     def in_memory(self, kind):
-        """North's seat with a copy of a book that lasts for one message."""
+        """North's seat with a copy of a journal that lasts for one message."""
         store = MemoryStore()
         with self.opened(kind) as seat:
             for record in seat.store.attempts(0):
@@ -159,7 +159,7 @@ def test_what_a_party_met_once_does_not_stop_it_after_a_restart(party, kind, fol
     ends = "nothing has come|the curator ended the study"
     for number, (name, mutant) in enumerate(islice(party.mutants(kind), 0, None, 31)):
         mailbox = Lying(mutant())
-        party.books, home = folder, party.books
+        party.journals, home = folder, party.journals
         shutil.copytree(home / kind, folder / str(number))
         try:
             for _ in range(2):
@@ -168,7 +168,7 @@ def test_what_a_party_met_once_does_not_stop_it_after_a_restart(party, kind, fol
         except Exception as problem:
             raise AssertionError(name) from problem
         finally:
-            party.books = home
+            party.journals = home
 
 
 @pytest.mark.parametrize("kind", ["go", "unmask"])
@@ -237,14 +237,14 @@ def test_a_curator_goes_on_or_says_why_not_whatever_a_dishonest_party_signs(fold
         study = LocalStudy(parties, missing=parties - 3, approve=lambda summary: kind != "refusal")
         mailbox = study.mailbox = Dishonest(study, kind, number)
         for _ in range(2):  # and again after a restart
-            book = Book(folder / str(number), study.members.study, CURATOR, None)
+            journal = Journal(folder / str(number), study.members.study, CURATOR, None)
             try:
                 with suppress(SfumatoError):
-                    study.curate(study.players(), store=book)
+                    study.curate(study.players(), store=journal)
             except Exception as problem:
                 raise AssertionError(mailbox.name) from problem
             finally:
-                book.close()
+                journal.close()
         if not mailbox.name:
             break
         number += every

@@ -33,9 +33,9 @@ __all__ = ["folder", "study"]  # the fixtures
 
 @pytest.mark.parametrize("change", ["a value", "a row more", "a row less", "another order"])
 def test_another_table_between_two_rounds_is_refused(study, change):
-    book = study.book("north")
-    study.seat("north", book)
-    book.close()
+    journal = study.journal("north")
+    study.seat("north", journal)
+    journal.close()
     table = rows_of("north")
     if change == "a value":
         table.loc[7, "ward"] = "c" if table.loc[7, "ward"] != "c" else "a"
@@ -46,12 +46,12 @@ def test_another_table_between_two_rounds_is_refused(study, change):
         "another order": table[::-1],
     }[change]
     changed.to_csv(study.folder / "north.csv", index=False)
-    book = study.book("north")
+    journal = study.journal("north")
     with pytest.raises(ProtocolError, match="the table is not the one that this study began with"):
-        study.seat("north", book)
+        study.seat("north", journal)
     rows_of("north").to_csv(study.folder / "north.csv", index=False)
-    study.seat("north", book)
-    book.close()
+    study.seat("north", journal)
+    journal.close()
 
 
 def test_a_fingerprint_tells_nothing_without_its_key(study):
@@ -161,7 +161,7 @@ def test_a_study_for_persons_at_two_parties_has_twice_the_noise(folder):
 
 def test_a_party_charges_for_persons_at_several_parties_whatever_the_curator_says(folder):
     study = Study(folder, epsilon="1", max_parties_per_person=3)
-    book = study.book("north")
-    seat = study.seat("north", book)
+    journal = study.journal("north")
+    seat = study.seat("north", journal)
     assert seat.holder.neighbours.marginal.l1 == Fraction(3)
-    book.close()
+    journal.close()

@@ -18,9 +18,9 @@ from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.health import reporting
 from sfumato.parties.https_mailbox import HttpsMailbox
 from sfumato.parties.letters import CURATOR
-from sfumato.parties.receipts import check_receipt, receipt
+from sfumato.parties.receipts import check_everybody, check_receipt, receipt
 from sfumato.parties.rehearsal import Rehearsal, rehearsing_seat
-from sfumato.parties.study import Waiting, attend, open_book
+from sfumato.parties.study import Waiting, attend, open_journal
 from sfumato.parties.watch import STALE, Watch, read_status
 
 __all__ = ["folder", "study"]  # the fixtures
@@ -73,9 +73,9 @@ def test_status_and_ledger_of_a_study_that_is_over(study):
 def test_a_receipt_in_which_anything_was_changed_is_refused(study):
     with Parties(study, by_folder(study)):
         study.curate(FolderMailbox(study.folder / "mail", study.manifest))
-    book = study.book("north")
-    whole = receipt(book.load(0, 0))
-    book.close()
+    journal = study.journal("north")
+    whole = receipt(journal.load(0, 0))
+    journal.close()
     signed = check_receipt(json.loads(json.dumps(whole)), study.manifest)
     assert set(signed) == set(NAMES)
     text = json.dumps(whole)
@@ -90,12 +90,37 @@ def test_a_receipt_in_which_anything_was_changed_is_refused(study):
         check_receipt({"round": 0}, study.manifest)
 
 
-def test_a_book_can_be_read_while_its_process_runs(study):
-    book = study.book("north")
-    study.seat("north", book)
+def test_the_curator_shows_what_everybody_signed_and_nothing_can_be_left_out(study):
+    with Parties(study, by_folder(study)):
+        study.curate(FolderMailbox(study.folder / "mail", study.manifest))
+    place = [study.folder / "curator-work", "--consortium", study.folder / "consortium"]
+    result = sfumato("curate", "signatures", *place)
+    assert result.exit_code == 0, result.output
+    found = json.loads(sfumato("curate", "signatures", *place, "--json").stdout)
+    assert f"{3 * len(found['rounds'])} signatures in" in result.output
+    assert all(set(parties) == set(NAMES) for parties in found["signed"].values())
+    whole = found["rounds"][0]
+    assert check_everybody(whole, study.manifest) == found["signed"]["0.0"]
+    text = json.dumps(whole)
+    for facts in found["signed"]["0.0"].values():
+        for value in facts.values():
+            changed = json.loads(text.replace(value, value[:-1] + ("0" if value[-1] != "0" else "1")))
+            with pytest.raises(ProtocolError, match="not all there, or not all right"):
+                check_everybody(changed, study.manifest)
+    for count in (1, 2):  # signatures that are left out
+        roster, marks, *rest = whole["go"]
+        fewer = dict(list(marks.items())[:count])
+        with pytest.raises(ProtocolError, match="not all there, or not all right"):
+            check_everybody({**whole, "go": [roster, fewer, *rest]}, study.manifest)
+    refused(sfumato("curate", "signatures", study.folder / "north-work", *place[1:]), "is not the work folder of this")
+
+
+def test_a_journal_can_be_read_while_its_process_runs(study):
+    journal = study.journal("north")
+    study.seat("north", journal)
     assert sfumato("party", "status", study.folder / "north-work", "--json").exit_code == 0
     assert sfumato("party", "ledger", study.folder / "north-work", "--json").exit_code == 0
-    book.close()
+    journal.close()
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +207,7 @@ def test_health_and_metrics():
         assert 'sfumato_spent_epsilon{member="north",study="s"} 0.25' in text
         assert 'sfumato_round{member="north",study="s"} 2' in text
         assert text.endswith("# EOF\n")
-        assert asked(port, "/book.sqlite")[0] == 404
+        assert asked(port, "/journal.sqlite")[0] == 404
         now[0] += STALE + 1
         assert asked(port, "/healthz")[0] == 503
         watch.alive()
@@ -208,10 +233,10 @@ def test_a_dry_run_uses_the_real_way_and_spends_nothing(study):
     def rehearse(name):
         manifest = Rehearsal.of(study.manifest)
         assert manifest.study != study.manifest.study
-        book = open_book(study.folder / f"{name}-dry", manifest, name, study.signer(name), "1000")
-        seat = rehearsing_seat(manifest, name, study.signer(name), book, lambda summary: True)
-        results[name] = attend(seat, FolderMailbox(study.folder / "mail", manifest), book, Waiting(0.02, 60))
-        book.close()
+        journal = open_journal(study.folder / f"{name}-dry", manifest, name, study.signer(name), "1000")
+        seat = rehearsing_seat(manifest, name, study.signer(name), journal, lambda summary: True)
+        results[name] = attend(seat, FolderMailbox(study.folder / "mail", manifest), journal, Waiting(0.02, 60))
+        journal.close()
 
     threads = [threading.Thread(target=rehearse, args=(name,)) for name in NAMES]
     for thread in threads:

@@ -13,12 +13,12 @@ from helpers_study import Parties, Study, check_outcome, folder, study
 
 from sfumato.errors import ProtocolError
 from sfumato.parties.agreement import Roster
-from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.envelopes import open_, seal
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.https import Reception, listening
 from sfumato.parties.https_mailbox import HttpsMailbox
+from sfumato.parties.journal import Journal
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.messages import Done, Share
 from sfumato.parties.party import answer
@@ -79,15 +79,15 @@ def test_a_study_over_https(study):
 
 KILLED = """
 import os, signal, sys
-from sfumato.parties.book import Book
+from sfumato.parties.journal import Journal
 from sfumato.parties.seat import parts_of
 from sfumato.parties.store import State
-save = Book.save
+save = Journal.save
 def killed(self, record, heads=None):
     if record.state is State.SENT:
         os.kill(os.getpid(), signal.SIGKILL)
     save(self, record, heads)
-Book.save = killed
+Journal.save = killed
 from sfumato.cli import app
 app(sys.argv[1:])
 """
@@ -113,11 +113,11 @@ def test_a_party_killed_before_it_sends_sends_the_stored_bytes_when_it_is_back(s
         curator.start()
         killed = subprocess.run([sys.executable, "-c", KILLED, "party", "serve", *command], timeout=600, check=False)
         assert killed.returncode == -signal.SIGKILL
-        book = study.book("north")
-        (stored,) = book.attempts(0)
+        journal = study.journal("north")
+        (stored,) = journal.attempts(0)
         assert stored.state is State.COMPUTED
         assert [one for one in box.fetch(CURATOR, 0) if b'"share"' in one and b'"north"' in one] == []
-        book.close()
+        journal.close()
         parties.statements["north"] = study.attend("north", box)
         curator.join(600)
     check_outcome(study, releases[0], parties.statements)
@@ -131,7 +131,7 @@ class Stopped(BaseException):
 
 
 def test_a_curator_stopped_at_any_write_goes_on_where_it_was(study, monkeypatch):
-    save, left = Book.save, [0]
+    save, left = Journal.save, [0]
 
     def stopping(self, record, heads=None):
         if self._budget is None:
@@ -140,7 +140,7 @@ def test_a_curator_stopped_at_any_write_goes_on_where_it_was(study, monkeypatch)
                 raise Stopped
         save(self, record, heads)
 
-    monkeypatch.setattr(Book, "save", stopping)
+    monkeypatch.setattr(Journal, "save", stopping)
     with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest)) as parties:
         for writes in range(20):
             left[0] = writes % 5  # the first runs are stopped at their first, second, third … write
@@ -152,15 +152,15 @@ def test_a_curator_stopped_at_any_write_goes_on_where_it_was(study, monkeypatch)
     assert writes > 1
     check_outcome(study, release, parties.statements)
     for name in NAMES:
-        book = study.book(name)
-        assert [one.attempt for one in book.attempts(0)] == [0]
-        book.close()
+        journal = study.journal(name)
+        assert [one.attempt for one in journal.attempts(0)] == [0]
+        journal.close()
 
 
 @pytest.mark.parametrize("writes", range(7))
 def test_a_party_stopped_at_any_write_sends_one_vector_and_pays_once(study, monkeypatch, writes):
     # A round has six writes: proposed, approved, reserved, computed, sent, opened. A seventh never comes.
-    save, left = Book.save, [writes]
+    save, left = Journal.save, [writes]
 
     def stopping(self, record, heads=None):
         if threading.current_thread() is threading.main_thread():
@@ -169,7 +169,7 @@ def test_a_party_stopped_at_any_write_sends_one_vector_and_pays_once(study, monk
                 raise Stopped
         save(self, record, heads)
 
-    monkeypatch.setattr(Book, "save", stopping)
+    monkeypatch.setattr(Journal, "save", stopping)
     releases = []
     with Parties(study, lambda name, stack: FolderMailbox(study.folder / "mail", study.manifest), NAMES[1:]) as parties:
         curator = threading.Thread(
@@ -219,14 +219,14 @@ def test_a_study_goes_on_without_a_party_where_the_manifest_allows_it(folder):
 @pytest.mark.parametrize("state", [State.RESERVED, State.COMPUTED, State.SENT, State.REVEALED])
 def test_a_party_lost_for_good_in_any_state_costs_nobody_a_round(folder, monkeypatch, state):
     study = Study(folder, FOUR, epsilon="1000", missing=1)
-    save = Book.save
+    save = Journal.save
 
     def stopping(self, record, heads=None):
         save(self, record, heads)
         if record.state is state and threading.current_thread() is threading.main_thread():
             raise Stopped
 
-    monkeypatch.setattr(Book, "save", stopping)
+    monkeypatch.setattr(Journal, "save", stopping)
     releases = []
     mail = study.folder / "mail"
     with Parties(study, lambda name, stack: FolderMailbox(mail, study.manifest), NAMES) as parties:
@@ -258,16 +258,16 @@ def test_messages_that_are_read_again_do_not_make_a_silence_shorter(folder, monk
 def test_a_party_whose_operator_declines_is_named(study):
     box = FolderMailbox(study.folder / "mail", study.manifest)
     summaries = []
-    book = study.book("west")
-    west = study.seat("west", book, approve=lambda summary: bool(summaries.append(summary)))
+    journal = study.journal("west")
+    west = study.seat("west", journal, approve=lambda summary: bool(summaries.append(summary)))
     with pytest.raises(ProtocolError, match=r"west \(the operator of west did not approve round 0\)"):
         study.curate(_Answering(box, study, west), Waiting(0.01, 0.05))
-    book.close()
+    journal.close()
     with pytest.raises(ProtocolError, match=r"the curator ended the study: .* west \(the operator"):
         study.attend("south", box)
-    book = study.book("south")
-    assert book.spent() == ()  # questions of a study that is over are not answered, and cost nothing
-    book.close()
+    journal = study.journal("south")
+    assert journal.spent() == ()  # questions of a study that is over are not answered, and cost nothing
+    journal.close()
     (summary,) = summaries
     assert (summary.round, summary.before["epsilon"]) == (0, 0)
     assert 0 < summary.after["epsilon"] <= 1000
@@ -336,13 +336,13 @@ def test_a_study_with_a_delta_adds_up_skellam_noise(folder):
 
 @pytest.mark.parametrize("missing", [0, 1])
 @pytest.mark.parametrize("state", [None, *State])
-def test_which_books_know_of_a_round_that_is_over(missing, state):
+def test_which_journals_know_of_a_round_that_is_over(missing, state):
     # A party that was lost when it was ready comes back to a round that went on without it, and is no copy.
     store = MemoryStore()
     if state is not None:
         store.save(Record(0, 0, state, "ab"))
     incoming = (Roster(0, 0, CURATOR, "north", "ab", ()), Done(0, 0, CURATOR, "north", "00"))
     fine = state in FINAL or (missing and state is State.COMPUTED)
-    with contextlib.nullcontext() if fine else pytest.raises(ProtocolError, match="its book knows nothing"):
+    with contextlib.nullcontext() if fine else pytest.raises(ProtocolError, match="its journal knows nothing"):
         _check_memory(store, incoming, missing)
     _check_memory(store, incoming[:1], missing)

@@ -163,10 +163,10 @@ def test_a_curator_that_lost_its_folder_goes_on_with_parties_that_run_on(study, 
         return box
 
     def start():
-        book = study.book(CURATOR)
+        journal = study.journal(CURATOR)
         box = FolderMailbox(study.folder / "curator-work" / "mailbox", study.manifest)
-        reception = Reception(box, study.manifest, book.identity)
-        book.close()
+        reception = Reception(box, study.manifest, journal.identity)
+        journal.close()
         return box, listening(reception, study.manifest, "127.0.0.1", port, TlsFiles(tls / CURATOR))
 
     class Stop(BaseException):

@@ -56,7 +56,7 @@ class Study:
 def every(work: Work) -> list[Study]:
     """All studies below the named folders; what cannot be read is left out."""
     members: dict[str, list[Member]] = {}
-    for path in _found(work, "book.sqlite"):
+    for path in _found(work, "journal.sqlite"):
         try:
             one = Member(path.parent, read_member(path.parent), read_asked(path.parent))
             members.setdefault(one.found.study, []).append(one)

@@ -39,6 +39,7 @@ CONSORTIUM = {
     **{name: Command(f"consortium:{name}") for name in ("rotate", "succeed", "revoke")},
     **{name: Command(f"consortium:{name}") for name in ("request", "certificates", "strike")},
 }
+CURATE = {"status": Command("party_work:status"), "signatures": Command("party_work:signatures")}
 PARTY = {
     "serve": Command("party:serve"),
     "audit": Command("party_work:audit"),
@@ -77,7 +78,7 @@ COMMANDS: dict[str, Command | Group] = {
     "schema": Group("Draft, confirm or check the public schema of a table.", SCHEMA, FIRST),
     "account": Group("Who may sign in to the web page, where other machines can reach it.", ACCOUNT, FIRST),
     "book": Group("One budget for a population over all its releases.", BOOK, USE),
-    "curate": Group(None, {"status": Command("party_work:status")}, MANY, callback="curate:curate"),
+    "curate": Group(None, CURATE, MANY, callback="curate:curate"),
     "consortium": Group("Agree on a study of many parties: keys, manifest, signatures.", CONSORTIUM, MANY),
     "party": Group("Take part in a study with a table that never leaves.", PARTY, MANY),
 }

@@ -32,15 +32,15 @@ from sfumato.cli.synthesizing import STAGES, check_drawing, summary
 from sfumato.errors import ProtocolError
 from sfumato.files import check_new
 from sfumato.identity import Signer
-from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.consortium import signed_manifest
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.health import reporting
+from sfumato.parties.journal import Journal
 from sfumato.parties.letters import CURATOR
 from sfumato.parties.manifest import Manifest
 from sfumato.parties.rehearsal import Rehearsal
-from sfumato.parties.study import Waiting, open_book
+from sfumato.parties.study import Waiting, open_journal
 from sfumato.parties.study import curate as run_study
 from sfumato.parties.traffic import Traffic, traffic
 from sfumato.parties.watch import Watch
@@ -97,15 +97,15 @@ def curate(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sfumato-dry-run-")))
         else:
             folder = work_folder(work, CURATOR, manifest)
-        book = open_book(folder, manifest, CURATOR, signer)
-        stack.callback(book.close)
+        journal = open_journal(folder, manifest, CURATOR, signer)
+        stack.callback(journal.close)
         box = FolderMailbox(mailbox or folder / "mailbox", manifest)
         watch = Watch(CURATOR, manifest.study, folder, log_of("none" if as_json and log == "text" else log))
         stack.enter_context(reporting(watch, health))
         stack.enter_context(watched(watch))
-        refusals = stack.enter_context(_reachable(listen, tls, box, manifest, book, as_json))
+        refusals = stack.enter_context(_reachable(listen, tls, box, manifest, journal, as_json))
         show = stack.enter_context(stages(STAGES))
-        release = run_study(manifest, signer, box, book, waiting, show, refusals, watch)
+        release = run_study(manifest, signer, box, journal, waiting, show, refusals, watch)
         if not dry_run and out_folder is not None:
             show("synthesize")
             release.save(out_folder, rows=rows, seed=seed, format=format)
@@ -128,7 +128,7 @@ def curate(
 
 @contextmanager
 def _reachable(
-    listen: str | None, tls: Path | None, box: FolderMailbox, manifest: Manifest, book: Book, silent: bool
+    listen: str | None, tls: Path | None, box: FolderMailbox, manifest: Manifest, journal: Journal, silent: bool
 ) -> Iterator[Callable[[], Mapping[str, int]]]:
     """Listen while the block runs, if over HTTPS; gives what was refused since it was last asked for."""
     if listen is None or tls is None:
@@ -139,7 +139,7 @@ def _reachable(
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit():
         raise ProtocolError(f"--listen is {listen!r}; give HOST:PORT, for example 0.0.0.0:8443")
-    reception = Reception(box, manifest, book.identity)
+    reception = Reception(box, manifest, journal.identity)
     with listening(reception, manifest, host.strip("[]"), int(port), TlsFiles(tls)) as bound:
         if not silent:
             out.print(f"Listening at {host}:{bound}; waiting for {', '.join(manifest.names)}.")

@@ -35,17 +35,17 @@ from sfumato.errors import ProtocolError, StudyEnded
 from sfumato.fitting import check_fits
 from sfumato.identity import Signer
 from sfumato.parties.approvals import waiting_for_answer
-from sfumato.parties.book import Book
 from sfumato.parties.certificates import TlsFiles
 from sfumato.parties.consortium import signed_manifest
 from sfumato.parties.folder import FolderMailbox
 from sfumato.parties.health import reporting
+from sfumato.parties.journal import Journal
 from sfumato.parties.lifetime import Lifetime
 from sfumato.parties.mailbox import Mailbox
 from sfumato.parties.manifest import Manifest
 from sfumato.parties.rehearsal import Rehearsal, rehearsing_seat
 from sfumato.parties.seat import Approve, Summary
-from sfumato.parties.study import Waiting, attend, budget_of_study, open_book, seat_of
+from sfumato.parties.study import Waiting, attend, budget_of_study, open_journal, seat_of
 from sfumato.parties.watch import Watch
 from sfumato.privacy.ledger import Statement
 from sfumato.schema.schema import Schema
@@ -89,7 +89,7 @@ def serve(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sfumato-dry-run-")))
         else:
             folder = work_folder(work, name, manifest)
-        own = open_book(folder, manifest, name, signer, epsilon)
+        own = open_journal(folder, manifest, name, signer, epsilon)
         stack.callback(own.close)
         watch = Watch(name, manifest.study, folder, log_of("none" if as_json and log == "text" else log))
         stack.enter_context(reporting(watch, health))
@@ -129,13 +129,13 @@ def _check_table(data: Path, schema: Schema, manifest: Manifest) -> None:
 
 
 @contextmanager
-def _paid(lifetime: Lifetime | None, book: Book) -> Iterator[None]:
+def _paid(lifetime: Lifetime | None, journal: Journal) -> Iterator[None]:
     """Settle the payment of a study that is over; one that only stopped keeps its reservation."""
     try:
         yield
     except StudyEnded:
         if lifetime is not None:
-            lifetime.finish() if book.spent() else lifetime.give_back()
+            lifetime.finish() if journal.spent() else lifetime.give_back()
         raise
     if lifetime is not None:
         lifetime.finish()
@@ -163,17 +163,17 @@ def _mailbox(
             box.close()
 
 
-def _always(book: Book, silent: bool) -> Approve:
+def _always(journal: Journal, silent: bool) -> Approve:
     def approve(summary: Summary) -> bool:
         if not silent:
             show_summary(summary)
-        book.note("approved beforehand", round=summary.round, attempt=summary.attempt)
+        journal.note("approved beforehand", round=summary.round, attempt=summary.attempt)
         return True
 
     return approve
 
 
-def _ask(book: Book, manifest: Manifest) -> Approve:
+def _ask(journal: Journal, manifest: Manifest) -> Approve:
     def approve(summary: Summary) -> bool:
         show_summary(summary)
         try:
@@ -182,7 +182,7 @@ def _ask(book: Book, manifest: Manifest) -> Approve:
             # No answer is not a no: the curator hears nothing, and the operator can start again.
             err.print("error: nobody is here to approve; run this in a terminal, or with --approve always")
             raise typer.Exit(2) from None
-        book.note(
+        journal.note(
             "approved by the operator" if agreed else "declined by the operator",
             round=summary.round,
             attempt=summary.attempt,

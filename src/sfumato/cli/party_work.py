@@ -17,8 +17,9 @@ from sfumato.errors import ProtocolError
 from sfumato.parties.approvals import answer, read_asked
 from sfumato.parties.audit import verify_log
 from sfumato.parties.consortium import read_manifest
+from sfumato.parties.letters import CURATOR
 from sfumato.parties.member_folder import read_member
-from sfumato.parties.receipts import check_receipt, receipt
+from sfumato.parties.receipts import check_everybody, check_receipt, everybody, receipt
 
 
 @explained
@@ -76,6 +77,29 @@ def ledger(
         record = event.to_dict()
         table.add_row(stage, record["question"], record["event"], f"{float(event.cost(budget.notion)):.4g}")
     out.print(table)
+    _show_signed(signed)
+
+
+@explained
+def signatures(
+    work: WorkArgument,
+    consortium: Annotated[Path, typer.Option(help="The folder of the consortium, to check every signature with.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show what every party signed in each round, as the curator keeps it: for a third person, with the manifest."""
+    found, members = read_member(work), read_manifest(consortium)
+    if (found.member, found.study) != (CURATOR, members.study):
+        raise ProtocolError(f"{str(work)!r} is not the work folder of this study's curator; a party has: party ledger")
+    kept = [one for one in map(everybody, found.records) if one]
+    signed = {f"{one['round']}.{one['attempt']}": check_everybody(one, members) for one in kept}
+    if as_json:
+        print_json({"study": members.study, "manifest_sha256": members.digest, "rounds": kept, "signed": signed})
+        return
+    _show_signed(signed)
+    out.print(f"{sum(map(len, signed.values()))} signatures in {len(signed)} rounds, all of them right")
+
+
+def _show_signed(signed: dict[str, dict[str, dict[str, str]]]) -> None:
     for place, parties in signed.items():
         for name, facts_of in parties.items():
             out.print(f"round {place}: {name} promised {facts_of['asked'][:16]}…, log at {facts_of['head'][:24]}…, "

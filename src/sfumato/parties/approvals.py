@@ -15,7 +15,7 @@ from typing import Any
 
 from sfumato.errors import ProtocolError
 from sfumato.files import PRIVATE, write
-from sfumato.parties.book import Book
+from sfumato.parties.journal import Journal
 from sfumato.parties.seat import Approve, AskedTable, Summary
 from sfumato.parties.watch import Watch
 
@@ -38,7 +38,9 @@ class Asked:
     summary: Summary
 
 
-def waiting_for_answer(folder: Path, book: Book, watch: Watch, poll: float, sleep: Callable[[float], None]) -> Approve:
+def waiting_for_answer(
+    folder: Path, journal: Journal, watch: Watch, poll: float, sleep: Callable[[float], None]
+) -> Approve:
     """An operator who answers with files of the work folder; the party waits for as long as it takes."""
 
     def approve(summary: Summary) -> bool:
@@ -50,7 +52,7 @@ def waiting_for_answer(folder: Path, book: Book, watch: Watch, poll: float, slee
             watch.alive()
             sleep(poll)
         agreed, by = answer
-        book.note(
+        journal.note(
             "approved by the operator" if agreed else "declined by the operator",
             round=summary.round,
             attempt=summary.attempt,

@@ -41,7 +41,7 @@ def _made(seat: Seat, asked: Choose, record: Record | None) -> Record:
         earlier = seat.store.load(*place)
         if earlier is None or earlier.state not in FINAL:
             raise ProtocolError(
-                f"choice {place[0]} has an answer of this party, of which its book knows nothing: the book was "
+                f"choice {place[0]} has an answer of this party, of which its journal knows nothing: the journal was "
                 "restored from a copy; nothing is sent"
             )
     coding = read_coding(asked.coding, seat.holder.domain)

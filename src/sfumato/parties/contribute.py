@@ -161,8 +161,8 @@ def _check(seat: Seat, roster: Roster, record: Record, own: Key) -> dict[str, He
             previous.length == last.length and previous != last
         )):  # fmt: skip
             raise ProtocolError(
-                f"the log of {key.sender} does not know its line {last.length}, which this party has signed: its book "
-                "was restored from a copy, and may have forgotten what it spent; nothing is sent"
+                f"the log of {key.sender} does not know its line {last.length}, which this party has signed: its "
+                "journal was restored from a copy, and may have forgotten what it spent; nothing is sent"
             )
     return {name: head for name, head in heads.items() if name != seat.name}
 
@@ -171,8 +171,8 @@ def _check_go(seat: Seat, roster: Roster, go: Go, vector: str) -> None:
     """Refuse to send before all neighbours have signed that they are ready, and the curator that everybody is."""
     if any(mark.sender == seat.name and mark.vector != vector for mark in go.marks):
         raise ProtocolError(
-            f"round {go.round} is to go on with another vector of {seat.name} than its book has: the book was restored "
-            "from a copy; nothing is sent"
+            f"round {go.round} is to go on with another vector of {seat.name} than its journal has: the journal was "
+            "restored from a copy; nothing is sent"
         )
     if go.roster != roster.digest:
         raise ProtocolError(f"round {go.round}, attempt {go.attempt} has two different rosters")

@@ -1,8 +1,8 @@
 """The fingerprint of a table: whether a party's table is the one that it began the study with.
 
 All tables of a study count the same rows. A party whose file changed between two rounds would make them disagree, and
-what it spent would be about two tables. The fingerprint stays in the party's own book; its key is there too and nowhere
-else, so nobody who sees the fingerprint alone can try tables against it.
+what it spent would be about two tables. The fingerprint stays in the party's own journal; its key is there too and
+nowhere else, so nobody who sees the fingerprint alone can try tables against it.
 """
 
 from __future__ import annotations

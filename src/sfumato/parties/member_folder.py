@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.errors import ProtocolError
-from sfumato.parties.book import entries_of
+from sfumato.parties.journal import entries_of
 from sfumato.parties.store import COUNTED, Record, State
 from sfumato.parties.watch import read_status
 from sfumato.privacy.budget import Budget, budget_from_dict
@@ -24,7 +24,7 @@ class MemberFolder:
 
     Args:
         records: one for each round and attempt.
-        facts: what its book was opened with.
+        facts: what its journal was opened with.
         status: what its process said last about itself.
     """
 
@@ -68,7 +68,7 @@ class MemberFolder:
 
 def read_member(work: Path) -> MemberFolder:
     """Look into a work folder; changes nothing in it."""
-    path = work / "book.sqlite"
+    path = work / "journal.sqlite"
     if not path.is_file():
         raise ProtocolError(f"{str(work)!r} is not the work folder of a member; give the one of --work")
     try:
@@ -80,5 +80,5 @@ def read_member(work: Path) -> MemberFolder:
                 for round_, attempt, state, asked, payload, text in connection.execute(query)
             )
     except sqlite3.Error as problem:
-        raise ProtocolError(f"the book in {str(work)!r} cannot be read ({problem})") from None
+        raise ProtocolError(f"the journal in {str(work)!r} cannot be read ({problem})") from None
     return MemberFolder(records, facts, read_status(work) or {"state": "not started by this version"})

@@ -92,8 +92,8 @@ def _propose(seat: Seat, ask: Ask, unsent: Sequence[Record]) -> tuple[Summary, t
     """What questions would cost; refuses those that cannot be answered, and what is too much. Looks at no rows."""
     if ask.round and not seat.members.missing and not _has_sent(seat, ask.round - 1):
         raise ProtocolError(
-            f"round {ask.round} was asked, but this party's book says nothing of round {ask.round - 1}: the book is an "
-            "old copy, or the curator skips rounds; nothing is sent"
+            f"round {ask.round} was asked, but this party's journal says nothing of round {ask.round - 1}: the journal "
+            "is an old copy, or the curator skips rounds; nothing is sent"
         )
     coding = read_coding(ask.coding, seat.holder.domain)
     cells = sum(coding.domain.project(question.clique).cells() for question in ask.questions)

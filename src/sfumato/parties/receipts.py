@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.errors import ProtocolError
-from sfumato.parties.agreement import Go, Roster
+from sfumato.parties.agreement import Go, Mark, Roster
 from sfumato.parties.letters import CURATOR, ROUNDS, Members
 from sfumato.parties.questions import UNREADABLE
 from sfumato.parties.seat import parts_of
-from sfumato.parties.store import FINAL, Record
+from sfumato.parties.store import FINAL, Record, State
 
 
 def receipt(record: Record) -> dict[str, Any] | None:
@@ -34,14 +34,38 @@ def receipt(record: Record) -> dict[str, Any] | None:
     }
 
 
+def everybody(record: Record) -> dict[str, Any] | None:
+    """What the curator keeps of a round: the keys and signatures of all parties, not only of one party's neighbours."""
+    if record.state not in (State.SENT, State.REVEALED, State.OPENED) or record.round >= ROUNDS:
+        return None
+    roster, go, *_ = parts_of(record.payload)
+    return {"round": record.round, "attempt": record.attempt, "roster": json.loads(roster), "go": json.loads(go)}
+
+
+def check_everybody(content: Mapping[str, Any], members: Members) -> dict[str, dict[str, str]]:
+    """What each party has signed in a round; refuses a list in which a signature is wrong, or of which one is missing.
+
+    The curator has signed the hash of all signatures, so none can be left out later.
+    """
+    roster, go = _read(content)
+    marks = {mark.sender: mark for mark in go.marks}
+    sound = (
+        go.roster == roster.digest
+        and go.is_signed(members)
+        and go.everybody == go.hashed
+        and set(marks) <= set(roster.owners) == set(roster.names(members))
+        and all(key.is_signed(members) for key in roster.keys)
+        and all(mark.is_signed(members, go.round, go.attempt, go.roster) for mark in go.marks)
+        and all(mark.seen == roster.to(name, members).seen for name, mark in marks.items())
+    )
+    if not sound:
+        raise ProtocolError(f"the signatures of round {go.round} are not all there, or not all right")
+    return _signed(roster, marks)
+
+
 def check_receipt(content: Mapping[str, Any], members: Members) -> dict[str, dict[str, str]]:
     """What each party on a receipt has signed; refuses one in which a signature is wrong or missing."""
-    try:
-        place = (content["round"], content["attempt"], CURATOR, "")
-        roster = Roster.from_body(place, json.dumps(content["roster"]).encode())
-        go = Go.from_body(place, json.dumps(content["go"]).encode())
-    except (*UNREADABLE, SyntaxError):
-        raise ProtocolError("a receipt cannot be read; give one that sfumato party ledger wrote") from None
+    roster, go = _read(content)
     marks = {mark.sender: mark for mark in go.marks}
     sound = (
         go.roster == roster.digest
@@ -53,7 +77,21 @@ def check_receipt(content: Mapping[str, Any], members: Members) -> dict[str, dic
     )
     if not sound:
         raise ProtocolError(f"the receipt of round {go.round} has a signature that is wrong or missing")
+    return _signed(roster, marks)
+
+
+def _read(content: Mapping[str, Any]) -> tuple[Roster, Go]:
+    try:
+        place = (content["round"], content["attempt"], CURATOR, "")
+        roster = Roster.from_body(place, json.dumps(content["roster"]).encode())
+        return roster, Go.from_body(place, json.dumps(content["go"]).encode())
+    except (*UNREADABLE, SyntaxError):
+        raise ProtocolError("a receipt cannot be read; give one that sfumato party ledger wrote") from None
+
+
+def _signed(roster: Roster, marks: Mapping[str, Mark]) -> dict[str, dict[str, str]]:
     return {
         key.sender: {"asked": key.asked, "head": key.head, "vector_sha256": marks[key.sender].vector}
         for key in roster.keys
+        if key.sender in marks
     }

@@ -84,7 +84,7 @@ class Seat:
         return self.ledger().statement()
 
     def ledger(self, without: Sequence[Record] = ()) -> Ledger:
-        """The book of all that counts as spent, perhaps without some attempts."""
+        """The journal of all that counts as spent, perhaps without some attempts."""
         ledger = Ledger(self.budget, str(self.holder.neighbours), self.observed)
         for stage, entries in groupby(self.store.spent(without), key=itemgetter(0)):
             ledger.stage = stage

@@ -11,10 +11,10 @@ from sfumato.errors import BudgetError, FileError, ProtocolError, SfumatoError, 
 from sfumato.exact import exact_number
 from sfumato.identity import Signer
 from sfumato.parties.agreement import Roster
-from sfumato.parties.book import Book
 from sfumato.parties.curator import Chair, Incoming
 from sfumato.parties.federation import Rounds
 from sfumato.parties.fingerprint import Fingerprint
+from sfumato.parties.journal import Journal
 from sfumato.parties.letters import CURATOR, LARGE, REASON
 from sfumato.parties.local import federation, study_budget
 from sfumato.parties.mailbox import Desk, Mailbox
@@ -63,13 +63,13 @@ class MailWire:
     def __init__(
         self,
         desk: Desk,
-        book: Book,
+        journal: Journal,
         waiting: Waiting,
         refusals: Callable[[], Mapping[str, int]] = dict,
         watch: Watch | None = None,
     ):
         self._desk = desk
-        self._book = book
+        self._journal = journal
         self._waiting = waiting
         self._refusals = refusals
         self._watch = watch or Watch(CURATOR, "")
@@ -89,11 +89,11 @@ class MailWire:
         """
         while True:
             known = self._desk.known
-            incoming = tuple(filter(wanted, _collected(self._desk, self._book, limit)))
+            incoming = tuple(filter(wanted, _collected(self._desk, self._journal, limit)))
             if self._desk.known > known:
                 self._listen_anew()
             for reason, times in self._refusals().items():
-                self._book.note("refused a message", reason=reason, times=times)
+                self._journal.note("refused a message", reason=reason, times=times)
                 self._watch.tell(f"{times} times: {reason}", "warning")
             self._watch.alive()
             if incoming:
@@ -131,7 +131,7 @@ def curate(
     manifest: Manifest,
     signer: Signer,
     mailbox: Mailbox,
-    book: Book,
+    journal: Journal,
     waiting: Waiting,
     progress: Progress,
     refusals: Callable[[], Mapping[str, int]] = dict,
@@ -146,11 +146,11 @@ def curate(
     recipe = manifest.job.recipe
     desk = Desk(CURATOR, manifest, signer, mailbox)
     watch = watch or Watch(CURATOR, manifest.study)
-    rounds = Rounds(Chair(manifest, signer, book, watch=watch), MailWire(desk, book, waiting, refusals, watch))
+    rounds = Rounds(Chair(manifest, signer, journal, watch=watch), MailWire(desk, journal, waiting, refusals, watch))
     ledger = Ledger(budget_of_study(manifest), protected(manifest), manifest.schema.observed)
     for name in manifest.schema.observed:
         ledger.note(f"domain of column {name!r} was observed in data", "every party accepted it by its signature")
-    book.note("started", manifest_sha256=manifest.digest)
+    journal.note("started", manifest_sha256=manifest.digest)
     try:
         model = run(
             recipe,
@@ -162,36 +162,36 @@ def curate(
     except SfumatoError as problem:
         if isinstance(problem, StudyEnded) or not isinstance(problem, ProtocolError | FileError):
             rounds.end(str(problem))
-            book.note("ended", reason=str(problem))
+            journal.note("ended", reason=str(problem))
         raise
     statement = ledger.statement()
     statement.verify()
     rounds.end()
-    book.note("finished")
+    journal.note("finished")
     return Release(recipe, manifest.schema, statement, model, answers=ledger.answers)
 
 
 def seat_of(
-    manifest: Manifest, name: str, signer: Signer, data: Path, schema: Schema, book: Book, approve: Approve
+    manifest: Manifest, name: str, signer: Signer, data: Path, schema: Schema, journal: Journal, approve: Approve
 ) -> Seat:
-    """A party's seat in a study: its rows behind a holder, its book and its operator."""
+    """A party's seat in a study: its rows behind a holder, its journal and its operator."""
     if schema != manifest.schema:
         raise ProtocolError("the schema is not the one in the manifest; give that one, or agree on a new manifest")
-    key = bytes.fromhex(book.identity)
+    key = bytes.fromhex(journal.identity)
     fingerprint = Fingerprint(key)
     holder = open_party(data, schema, parties=manifest.max_parties_per_person, seen=fingerprint.add)
-    known = book.fact("table")
+    known = journal.fact("table")
     if known not in (None, fingerprint.text):
         raise ProtocolError(
             "the table is not the one that this study began with: rows were changed, added, removed or put in another "
             "order; give the table as it was"
         )
-    book.require({"table": fingerprint.text})
-    return Seat(name, manifest, signer, holder, budget_of_study(manifest), book, approve, schema.observed)
+    journal.require({"table": fingerprint.text})
+    return Seat(name, manifest, signer, holder, budget_of_study(manifest), journal, approve, schema.observed)
 
 
-def open_book(folder: Path, manifest: Manifest, name: str, signer: Signer, allowed: str | None = None) -> Book:
-    """The book of a member, the curator's without a budget.
+def open_journal(folder: Path, manifest: Manifest, name: str, signer: Signer, allowed: str | None = None) -> Journal:
+    """The journal of a member, the curator's without a budget.
 
     Args:
         folder: where it is, or is to be.
@@ -202,7 +202,7 @@ def open_book(folder: Path, manifest: Manifest, name: str, signer: Signer, allow
     """
     _check_key(manifest, signer, name)
     if name == CURATOR:
-        return Book(folder, manifest.study, name, None)
+        return Journal(folder, manifest.study, name, None)
     try:
         enough = allowed is not None and exact_number(manifest.epsilon) <= exact_number(allowed)
     except ValueError:
@@ -213,37 +213,37 @@ def open_book(folder: Path, manifest: Manifest, name: str, signer: Signer, allow
             "manifest that costs less"
         )
     observed = manifest.schema.observed
-    return Book(folder, manifest.study, name, budget_of_study(manifest), protected(manifest), observed)
+    return Journal(folder, manifest.study, name, budget_of_study(manifest), protected(manifest), observed)
 
 
-def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting, watch: Watch | None = None) -> Statement:
+def attend(seat: Seat, mailbox: Mailbox, journal: Journal, waiting: Waiting, watch: Watch | None = None) -> Statement:
     """Take part until the curator ends the study; what it cost. A party that was stopped goes on where it was."""
     watch = watch or Watch(seat.name, seat.members.study)
     desk = Desk(seat.name, seat.members, seat.signer, mailbox)
     role = take_part(seat)
     next(role)
-    book.note("started")
+    journal.note("started")
     silence = 0.0
     while True:
-        incoming = _collected(desk, book, LARGE)
+        incoming = _collected(desk, journal, LARGE)
         if not incoming:
             watch.now("waiting for the curator")
         else:
             silence = 0.0
             watch.now("answering", round=incoming[-1].round, attempt=incoming[-1].attempt, asked=incoming[-1].kind)
             watch.count("messages", len(incoming))
-            _check_memory(book, incoming, seat.members.missing)
+            _check_memory(journal, incoming, seat.members.missing)
             over = any(isinstance(message, End) for message in incoming)
             try:
                 # Questions of a study that is over need no answer, and are not to be paid for.
                 desk.post(role.send(tuple(one for one in incoming if not over or isinstance(one, Done | End))))
-                spent = seat.budget.spent(book.statement().spent)
+                spent = seat.budget.spent(journal.statement().spent)
                 watch.gauge("spent_" + ("rho" if "rho" in spent else "epsilon"), next(iter(spent.values())))
             except StopIteration as stop:
-                book.note("finished", reason=stop.value)
+                journal.note("finished", reason=stop.value)
                 if stop.value:
                     raise StudyEnded(f"the curator ended the study: {one_line(stop.value, REASON)}") from None
-                return book.statement()
+                return journal.statement()
             continue
         if silence >= waiting.patience:
             raise TryAgain(
@@ -254,8 +254,8 @@ def attend(seat: Seat, mailbox: Mailbox, book: Book, waiting: Waiting, watch: Wa
         silence += waiting.poll
 
 
-def _check_memory(book: Store, incoming: tuple[Message, ...], missing: int) -> None:
-    """Refuse to go on with a book that does not know of an answer which was given: it was restored from a copy.
+def _check_memory(journal: Store, incoming: tuple[Message, ...], missing: int) -> None:
+    """Refuse to go on with a journal that does not know of an answer which was given: it was restored from a copy.
 
     A round is over only when everybody on its roster was ready and has answered, or, where parties may stay away, was
     ready. Without this check, a party that had forgotten its answer would draw new noise and answer once more.
@@ -265,21 +265,21 @@ def _check_memory(book: Store, incoming: tuple[Message, ...], missing: int) -> N
     for message in incoming:
         place = (message.round, message.attempt)
         if isinstance(message, Done) and place in rosters:
-            record = book.load(*place)
+            record = journal.load(*place)
             if record is None or record.state not in known:
                 raise ProtocolError(
-                    f"round {message.round} is over and has an answer of this party, of which its book knows nothing: "
-                    "the book was restored from a copy, or is not the right one; give the newest book, or leave the "
-                    "study"
+                    f"round {message.round} is over and has an answer of this party, of which its journal knows "
+                    "nothing: the journal was restored from a copy, or is not the right one; give the newest journal, "
+                    "or leave the study"
                 )
 
 
-def _collected(desk: Desk, book: Book, limit: int) -> tuple[Message, ...]:
+def _collected(desk: Desk, journal: Journal, limit: int) -> tuple[Message, ...]:
     """What has come and is in order; what is not is written into the audit log."""
     before = len(desk.refused)
     incoming = desk.collect(limit)
     for reason in desk.refused[before:]:
-        book.note("refused a message", reason=reason)
+        journal.note("refused a message", reason=reason)
     return incoming
 
 

@@ -1,10 +1,10 @@
-"""The book: what a member must not forget, in a file that survives a crash at any moment.
+"""The journal: what a member must not forget, in a file that survives a crash at any moment.
 
 SQLite, one row for each round and attempt, on disk before anything leaves the machine. The rules are those of a ledger:
 a state never goes back, what was stored to be sent is never changed, what was sent stays spent, and a reservation that
 would exceed the budget is refused. Every change is also a line of the audit log, which is written first and says how
-many lines the book knew of. So lines of changes that a crash or a full disk undid can be told from those of changes
-that a book has forgotten: a book that was restored from a copy is refused.
+many lines the journal knew of. So lines of changes that a crash or a full disk undid can be told from those of changes
+that a journal has forgotten: a journal that was restored from a copy is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from sfumato.errors import BudgetExceeded, ProtocolError
 from sfumato.exact import printed_up
 from sfumato.parties.audit import START, AuditLog
-from sfumato.parties.book_file import hold, open_book_file, unwritten
+from sfumato.parties.journal_file import hold, open_journal_file, unwritten
 from sfumato.parties.store import COUNTED, FINAL, Head, Record, State
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.entropy import SystemEntropy
@@ -31,13 +31,13 @@ _ORDER = list(State)
 _TO_SEND = {State.COMPUTED, State.SENT}
 
 
-class Book:
+class Journal:
     """The store of one member in one study.
 
     Args:
-        folder: where `book.sqlite` and `audit.jsonl` are; made if it does not exist.
-        study: the study, as messages name it; a book of another study is refused.
-        member: whose book it is.
+        folder: where `journal.sqlite` and `audit.jsonl` are; made if it does not exist.
+        study: the study, as messages name it; a journal of another study is refused.
+        member: whose journal it is.
         budget: what may be spent in all, or None for a member that has no rows.
         protects: whom the budget protects, for the statement.
         observed: columns whose domain was read from data, which the budget does not cover.
@@ -56,10 +56,10 @@ class Book:
         self._protects = protects
         self._observed = tuple(observed)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._path = folder / "book.sqlite"
+        self._path = folder / "journal.sqlite"
         self._hold = hold(folder)
         try:
-            self._connection = open_book_file(self._path)
+            self._connection = open_journal_file(self._path)
         except BaseException:
             self._hold.close()
             raise
@@ -83,7 +83,7 @@ class Book:
 
     @property
     def identity(self) -> str:
-        """Names this book: another one of the same member and study has another."""
+        """Names this journal: another one of the same member and study has another."""
         found = self.fact("identity")
         if found is None:
             found = SystemEntropy().words(2).tobytes().hex()
@@ -161,7 +161,7 @@ class Book:
             self._write_log(happened, **facts)
 
     def close(self) -> None:
-        """Let another process open the book."""
+        """Let another process open the journal."""
         self._connection.close()
         self._hold.close()
 
@@ -231,17 +231,17 @@ class Book:
         self._connection.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts_now)
 
     def _committed(self) -> tuple[int, str]:
-        """How many lines of the log this book knows of, and the hash of the last of them."""
+        """How many lines of the log this journal knows of, and the hash of the last of them."""
         known = dict(self._connection.execute("SELECT name, value FROM facts WHERE name IN ('log', 'log_head')"))
         return int(known.get("log", 0)), known.get("log_head", START)
 
     def require(self, facts: Mapping[str, str]) -> None:
-        """Keep facts for good; a book that has others (of another study, member, budget or table) is refused."""
+        """Keep facts for good; a journal that has others (of another study, member, budget or table) is refused."""
         known = dict(self._connection.execute("SELECT name, value FROM facts").fetchall())
         for name, value in facts.items():
             if known.setdefault(name, value) != value:
                 raise ProtocolError(
-                    f"the book {str(self._path)!r} has {name} {known[name]}, and {value} was given; give another "
+                    f"the journal {str(self._path)!r} has {name} {known[name]}, and {value} was given; give another "
                     "folder, or what it was opened with"
                 )
         with self._change():
@@ -253,18 +253,19 @@ class Book:
         return None if found is None else str(found[0])
 
     def _check_log(self) -> None:
-        """Refuse a book and a log that are not of the same moment.
+        """Refuse a journal and a log that are not of the same moment.
 
-        Lines beyond those that the book knows of are of changes that were not made, as often as that happened, if each
-        of them says that the book knew of no line after it. What was made would have let the next line say so.
+        Lines beyond those that the journal knows of are of changes that were not made, as often as that happened, if
+        each of them says that the journal knew of no line after it. What was made would have let the next line say so.
         """
         lines, head = self._committed()
         there = [START, *(line["hash"] for line in self._log.lines())]
         beyond = [line.get("committed") for line in self._log.lines(after=lines)]
         if lines >= len(there) or there[lines] != head or any(known != lines for known in beyond):
             raise ProtocolError(
-                f"the book {str(self._path)!r} and its audit log are not of the same moment: one of them was restored "
-                "from a copy, and what was spent since then would be forgotten; restore the newest copy of both"
+                f"the journal {str(self._path)!r} and its audit log are not of the same moment: one of them was "
+                "restored from a copy, and what was spent since then would be forgotten; restore the newest copy of "
+                "both"
             )
 
 

@@ -1,4 +1,4 @@
-"""The file of a book: one process writes it, others may read it at the same time, and a full disk is named."""
+"""The file of a journal: one process writes it, others may read it at the same time, and a full disk is named."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CREATE TABLE IF NOT EXISTS heads (party TEXT PRIMARY KEY, length INTEGER NOT NUL
 def hold(folder: Path) -> sqlite3.Connection:
     """Hold a folder for this process, until what is returned is closed or the process ends.
 
-    Two processes with one book could both think that they are the one who answers. The lock is a file of its own, so
-    the book can be read by others meanwhile.
+    Two processes with one journal could both think that they are the one who answers. The lock is a file of its own, so
+    the journal can be read by others meanwhile.
     """
-    path = folder / "book.lock"
+    path = folder / "journal.lock"
     try:
         path.touch(mode=0o600)
         connection = sqlite3.connect(path, timeout=0.2, isolation_level=None, check_same_thread=False)
@@ -37,14 +37,15 @@ def hold(folder: Path) -> sqlite3.Connection:
         connection.close()
         if _is_busy(problem):
             raise ProtocolError(
-                f"the book in {str(folder)!r} is in use by another process; stop that one first, or give another folder"
+                f"the journal in {str(folder)!r} is in use by another process; stop that one first, or give "
+                "another folder"
             ) from None
         raise unwritten(path, problem) from None
     return connection
 
 
-def open_book_file(path: Path) -> sqlite3.Connection:
-    """The database of a book, which is made if it does not exist."""
+def open_journal_file(path: Path) -> sqlite3.Connection:
+    """The database of a journal, which is made if it does not exist."""
     try:
         path.touch(mode=0o600)
     except OSError as problem:
@@ -60,12 +61,12 @@ def open_book_file(path: Path) -> sqlite3.Connection:
         raise unwritten(path, problem) from None
     except sqlite3.DatabaseError:
         connection.close()
-        raise ProtocolError(f"{str(path)!r} is not a book of Sfumato; give another folder") from None
+        raise ProtocolError(f"{str(path)!r} is not a journal of Sfumato; give another folder") from None
     return connection
 
 
 def unwritten(path: Path, problem: sqlite3.Error) -> NoRoom:
-    """What to say when a book cannot be written: mostly, the disk is full."""
+    """What to say when a journal cannot be written: mostly, the disk is full."""
     return NoRoom(f"{str(path)!r} cannot be written ({problem}); nothing was sent: make room, and start again")
 
 
