@@ -10,7 +10,7 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
-.PHONY: demo docs test test-browser test-engines test-flower test-stability mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
+.PHONY: demo docs test test-browser test-engines test-flower test-lowest test-stability test-tools mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release demo-release-survey.*
@@ -37,6 +37,26 @@ test-flower:
 	python3 -m venv .venv-flower
 	.venv-flower/bin/python -m pip install --quiet "flwr>=1.41" pytest hypothesis ".[parties]"
 	SFUMATO_FLOWER=1 .venv-flower/bin/python -m pytest tests/flower
+
+# The tools whose schemas we read and write, and whose reports run on our rows: each writes a file that we import, and
+# reads what we export. SDV wants PyTorch (TORCH= names a build that is at hand); SDNist wants old versions of everything.
+TORCH ?= torch
+test-tools:
+	$(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/python -m pip install --quiet --upgrade pip
+	.venv-tools/bin/python -m pip install --quiet "$(TORCH)"
+	.venv-tools/bin/python -m pip install --quiet --group tools .
+	$(PYTHON) -m venv .venv-sdnist
+	.venv-sdnist/bin/python -m pip install --quiet sdnist setuptools
+	SFUMATO_TOOLS=1 SFUMATO_SDNIST=.venv-sdnist/bin/python .venv-tools/bin/python -m pytest -W default tests/tools
+
+# The suite with the oldest versions of all packages that pyproject.toml allows. Old packages warn of what is now gone.
+test-lowest:
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet uv
+	.venv-lowest/bin/uv pip compile --quiet --upgrade --resolution lowest-direct --extra app --extra parties --extra excel --extra evaluate --output-file .venv-lowest/lowest.txt pyproject.toml
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest --constraint .venv-lowest/lowest.txt --group test --editable ".[app,parties,excel,evaluate]"
+	.venv-lowest/bin/python -m pytest -n auto --dist loadgroup -W default
 
 # The site, into site/.
 docs: .venv/tools
@@ -79,7 +99,7 @@ reproduce-dpview reproduce-privsyn: reproduce-%: .venv/tools
 	$(BIN)/python benchmarks/reproduce.py $* --data $(DATA) --out benchmarks/results/$*
 
 clean:
-	rm -rf .venv demo-release demo-release-survey.* build dist
+	rm -rf .venv .venv-flower .venv-lowest .venv-sdnist .venv-tools demo-release demo-release-survey.* build dist
 
 .venv/installed: pyproject.toml setup.py $(wildcard src/sfumato/kernels/*.[ch]) src/sfumato/kernels/build.py
 	$(PYTHON) -m venv .venv

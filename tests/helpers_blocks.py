@@ -36,6 +36,7 @@ REASONS = {
     "usage": lambda line: "…" in line or " [" in line,
     "needs sfumato[sql]": lambda line: re.match(r"sfumato .*\b(sqlite|duckdb|postgresql)://", line),
     "needs R": lambda line: True,
+    "needs SDMetrics": lambda line: True,
 }
 """Why a command of a page is not run, and what such a command looks like: a reason that does not fit is an error."""
 

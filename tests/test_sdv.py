@@ -1,5 +1,8 @@
 """The synthesizer for users of SDV: what it takes, what it refuses, and whom it protects."""
 
+import json
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -67,3 +70,9 @@ def test_domains_of_the_metadata_want_a_signature():
     )
     signed.fit(guests()[["room"]])
     assert signed.release.ledger.observed == ("room",)
+
+
+def test_metadata_that_sdv_detected_is_taken_as_it_is():
+    found = json.loads((Path(__file__).parent / "schema" / "exchange" / "files" / "sdv.json").read_text())
+    synthesizer = SfumatoSynthesizer(found, epsilon=1, leave_out=["id"], accepted_by="A. Steward", reason="a test")
+    assert [column.name for column in synthesizer.schema.columns] == ["sex", "age", "weight", "seen", "smokes"]

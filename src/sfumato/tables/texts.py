@@ -34,7 +34,7 @@ def _fixed_point(array: pa.Array, decimals: int) -> pa.Array:
     if decimals:
         digits = pc.ascii_lpad(_strings(part), decimals, "0")
         text = pc.binary_join_element_wise(text, digits, pa.scalar(".", pa.large_string()))
-    sign = pa.array(np.where(ticks < 0, "-", ""), pa.large_string())
+    sign = pc.if_else(pa.array(ticks < 0), *(pa.scalar(one, pa.large_string()) for one in ("-", "")))
     text = pc.binary_join_element_wise(sign, text, pa.scalar("", pa.large_string()))
     return pc.if_else(array.is_valid(), text, pa.scalar(None, pa.large_string()))
 

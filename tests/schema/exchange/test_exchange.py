@@ -127,3 +127,27 @@ def test_the_catalogue_of_a_database_gives_names_types_and_what_is_missing(tmp_p
     both.write_text(json.dumps([{"table_name": name, "column_name": "a", "data_type": "date"} for name in "xy"]))
     with pytest.raises(SchemaError, match="columns of 2 tables"):
         import_schema(both, "information-schema")
+
+
+def test_what_sdv_detects_says_nothing_that_would_be_lost_but_its_key():
+    carried = import_schema(FILES / "sdv.json", "sdv")
+    assert [words for words in carried.lost if "'id'" not in words] == []
+    assert {column["name"]: column["type"] for column in carried.keys["columns"]}["smokes"] == "boolean"
+    older = import_schema(FILES / "sdv-v1.json", "sdv")
+    assert [column["name"] for column in older.keys["columns"]] == ["sex", "age", "seen", "smokes"]
+    assert len(older.open) == 4
+
+
+def test_a_key_of_several_columns_is_listed_and_its_columns_stay(tmp_path):
+    file = tmp_path / "m.json"
+    columns = {name: {"sdtype": "categorical", "range_values": ["x", "y"]} for name in ("ward", "bed")}
+    file.write_text(json.dumps({"columns": columns, "primary_key": ["ward", "bed"]}))
+    carried = import_schema(file, "sdv")
+    assert carried.lost == ("the key of 2 columns: ward, bed",)
+    assert [column["name"] for column in carried.keys["columns"]] == ["ward", "bed"]
+
+
+def test_a_boolean_that_may_be_missing_stays_so_in_sdv(tmp_path):
+    file = tmp_path / "m.json"
+    file.write_text(export_schema(VISITS, "sdv").text)
+    assert {column["name"]: column for column in import_schema(file, "sdv").keys["columns"]}["smokes"]["nullable"]

@@ -16,7 +16,7 @@ from sfumato.text import json_text
 
 _USED = {
     "sdtype", "range_min", "range_max", "range_values", "range_is_nullable", "decimal_places", "datetime_format",
-    "computer_representation", "order",
+    "computer_representation", "order", "high_cardinality",
 }  # fmt: skip
 
 
@@ -32,8 +32,12 @@ def read(content: bytes, name: str) -> Carried:
             )
         lost += ["relationships between tables"] if found.get("relationships") else []
         ((name, found),) = found["tables"].items()
-    columns, keys = [], set(filter(None, [found.get("primary_key"), *found.get("alternate_keys", [])]))
-    keys |= set(filter(None, [found.get("sequence_key")]))
+    columns, keys = [], set[str]()
+    for key in filter(None, [found.get("primary_key"), found.get("sequence_key"), *found.get("alternate_keys", [])]):
+        if isinstance(key, str):
+            keys.add(key)
+        else:
+            lost.append(f"the key of {len(key)} columns: {', '.join(key)}")
     for column, said in found["columns"].items():
         if said["sdtype"] == "id" or column in keys:
             lost.append(f"column {column!r} is an identifier, which is never synthesised; it is left out")
@@ -72,7 +76,7 @@ def _column(name: str, said: Mapping[str, Any], lost: list[str]) -> Keys:
             if bounds:
                 lost.append(f"the bounds of column {name!r}, which are written as {form}; give them in ISO form")
                 keys = {key: value for key, value in keys.items() if key not in ("min", "max")}
-    elif kind == "boolean":
+    elif kind == "boolean" or (kind == "categorical" and _are_truths(said.get("range_values"))):
         keys["type"] = "boolean"
     else:
         if kind not in ("categorical", "ordinal"):
@@ -82,6 +86,11 @@ def _column(name: str, said: Mapping[str, Any], lost: list[str]) -> Keys:
         if kind == "ordinal" or "order" in said:
             keys["ordered"] = True
     return {**keys, "nullable": True} if said.get("range_is_nullable") else keys
+
+
+def _are_truths(values: Any) -> bool:
+    """Whether these are the two values of a column of Booleans, which SDV takes for categories."""
+    return bool(values) and all(isinstance(value, bool) for value in values)
 
 
 def _numbers(bounds: Keys, whole: bool) -> Keys:
@@ -107,8 +116,7 @@ def write(schema: Schema) -> Exported:
             said["decimal_places"] = getattr(column, "decimals", None)
         if kind in ("date", "datetime"):
             said["datetime_format"] = "%Y-%m-%d" if kind == "date" else "%Y-%m-%dT%H:%M:%S"
-        if kind != "boolean":
-            said["range_is_nullable"] = column.nullable
+        said["range_is_nullable"] = column.nullable
         columns[column.name] = said
     found = {"columns": columns, "METADATA_SPEC_VERSION": "SINGLE_TABLE_V2"}
     return Exported(json_text(found) + "\n", lost_in(schema))
