@@ -112,3 +112,12 @@ def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setattr(classifiers, "find_spec", lambda name: None)
     with pytest.raises(MethodError, match=r"install sfumato\[evaluate\]"):
         scores(records(50, 0), records(50, 1), "label", ORDERED, ["decision tree"])
+
+
+def test_a_library_that_the_system_lacks_is_named(monkeypatch):
+    def unloadable(seed):
+        raise OSError("libgomp.so.1: cannot open shared object file")
+
+    monkeypatch.setitem(classifiers.CLASSIFIERS, "LightGBM", unloadable)
+    with pytest.raises(MethodError, match=r"'LightGBM' is installed and cannot be loaded \(libgomp"):
+        classifiers._fitted("LightGBM", np.zeros((4, 1), dtype=np.float32), np.array([0, 1, 0, 1]), 0)

@@ -76,7 +76,7 @@ STRANGE = [
     *(MOMENTS[0].replace(tzinfo=UTC), pandas.Timestamp("2020-05-06T00:00:00.000000001", tz="Asia/Tokyo")),
 ]
 strange = st.sampled_from(STRANGE)
-nothing = st.sampled_from([None, float("nan"), pandas.NA, pandas.NaT, Decimal("NaN"), np.datetime64("NaT")])
+nothing = st.sampled_from([None, float("nan"), pandas.NA, pandas.NaT, Decimal("NaN"), np.datetime64("NaT", "s")])
 anything = texts | integers | floats | decimals | days | moments | strange | nothing | st.booleans()
 
 SCHEMA = Schema.parse({"name": "t", "columns": [{"name": name, **keys} for name, keys in COLUMNS.items()]})

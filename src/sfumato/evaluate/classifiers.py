@@ -131,6 +131,11 @@ def _fitted(name: str, x: NDArray[np.float32], y: NDArray[np.int64], seed: int) 
         model = CLASSIFIERS[name](seed)
     except ImportError:
         raise MethodError(f"classifier {name!r} is not installed; install sfumato[evaluate]") from None
+    except OSError as problem:  # LightGBM without libgomp, as in slim containers
+        raise MethodError(
+            f"classifier {name!r} is installed and cannot be loaded ({problem}); install the library that is missing "
+            "(on Debian for LightGBM: libgomp1)"
+        ) from None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scikit-learn warns of unfinished convergence, which costs a little accuracy
         return _Relabelled.fit(model, x, y)
