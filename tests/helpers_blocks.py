@@ -19,7 +19,7 @@ FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\s*$")
 NOT_RUN = re.compile(r"^ *<!-- not run: (?P<what>.*) -->$")
 PART = re.compile(r"(?P<command>[^,()]+) \((?P<reason>[^()]+)\)(?:, |$)")
 
-LANGUAGES = ("sh", "console", "python", "r", "json", "yaml", "toml", "text", "mermaid")
+LANGUAGES = ("sh", "console", "python", "r", "json", "yaml", "toml", "csv", "text", "mermaid")
 
 REASONS = {
     "a person answers": lambda line: re.match(
