@@ -33,6 +33,7 @@ REASONS = {
     ),
     "another machine": lambda line: re.search(r"\.example\b|0\.0\.0\.0|podman run|--mailbox", line),
     "needs the signatures of all": lambda line: line.startswith("sfumato consortium check"),
+    "needs the folder of a study": lambda line: re.match(r"sfumato (consortium|party|curate)\b", line),
     "usage": lambda line: "…" in line or " [" in line,
     "needs sfumato[sql]": lambda line: re.match(r"sfumato .*\b(sqlite|duckdb|postgresql)://", line),
     "needs R": lambda line: True,
