@@ -232,6 +232,14 @@ def test_a_connection_that_says_nothing_is_closed(study, tls, monkeypatch):
                 assert one.recv(1) == b""
 
 
+def test_a_stranger_who_shows_no_certificate_is_cut_off(study, tls, monkeypatch):
+    monkeypatch.setattr("sfumato.parties.https.HANDSHAKE_SECONDS", 0.3)
+    with curator(study, tls) as (_, port), socket.create_connection(("127.0.0.1", port)) as one:
+        one.settimeout(30)  # asyncio's own limit is 60 seconds
+        with contextlib.suppress(ConnectionError):  # cut off: an end, or a reset
+            assert one.recv(1) == b""
+
+
 def test_refusals_are_in_the_log_while_they_come(study, tls):
     forged = share_of(manifest_of(new_signers(), name="cough"), study.signer("north"), "north")
     box = FolderMailbox(study.folder / "mail", study.manifest)

@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -50,6 +51,9 @@ MOST_CONNECTIONS = 16
 
 REQUEST_SECONDS = 120.0
 """Seconds that a request may take from the first to its last byte."""
+
+HANDSHAKE_SECONDS = 10.0
+"""Seconds in which whoever connects must have shown a certificate of a member."""
 
 MOST_REFUSED = 10_000
 """Most reasons of refusal that are kept for the audit log."""
@@ -268,6 +272,10 @@ def _listener(host: str, port: int) -> socket.socket:
 
 
 async def _serve(server: uvicorn.Server, listener: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    # Uvicorn has no option for it, and this loop serves nothing else.
+    create = partial(loop.create_server, ssl_handshake_timeout=HANDSHAKE_SECONDS)
+    loop.create_server = create  # type: ignore[method-assign]
     await server.serve([listener])
     for connection in list(server.server_state.connections):
         connection.transport.abort()  # a party that is slow to say goodbye
