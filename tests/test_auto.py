@@ -9,13 +9,14 @@ import pytest
 import sfumato
 from helpers_auto import COLUMNS, records_of, run_auto, schema_of
 from sfumato.data.domain import Domain
+from sfumato.data.selection import Layers, Network
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.job import Job, recipe_of
 from sfumato.learn.once import Once
 from sfumato.learn.rounds import Rounds
 from sfumato.pipeline import Recipe
 from sfumato.privacy.budget import ApproxDP, PureDP
-from sfumato.recipes import DEFAULT, PARTS, RECIPES
+from sfumato.recipes import DEFAULT, PARTS
 from sfumato.recipes.auto import AUTO, AUTO_PURE
 from sfumato.release import Release
 from sfumato.synthesize.joining import prepared
@@ -36,16 +37,36 @@ def test_it_is_the_default():
     assert "auto" in sfumato.methods()
 
 
-def test_without_a_delta_it_has_the_parts_of_privbayes():
+def test_without_a_delta_it_is_pure():
     job = Job(schema_of(), recipe_of("auto"), PureDP(1))
     assert job.recipe == AUTO_PURE
-    assert job.recipe.learn == RECIPES["privbayes"].learn
     assert Job(schema_of(), recipe_of("auto"), ApproxDP(1, "1e-6")).recipe == AUTO
     kept = Job(schema_of(), recipe_of("auto", None, "gradual-update"), PureDP(1)).recipe
     assert (kept.learn, kept.synthesize) == (AUTO_PURE.learn, recipe_of("auto", None, "gradual-update").synthesize)
     release = sfumato.fit(table_of(records_of(rows=200)), schema_of(), epsilon=1)
     assert release.ledger.guarantee == {"epsilon": 1.0, "delta": 0.0}
     assert release.method == "auto"
+
+
+@pytest.mark.parametrize(("epsilon", "structure"), [("0.1", Network), ("50", Layers)])
+def test_without_a_delta_the_rows_that_were_counted_decide(epsilon, structure, tmp_path):
+    release = sfumato.fit(table_of(records_of(rows=2000)), schema_of(), epsilon=epsilon)
+    assert isinstance(release.model.selection.structure, structure)
+    assert release.model.measurements[0].clique == ()
+    assert release.ledger.spent > release.ledger.budget.total.amount * (1 - 1e-5)
+    release.save(tmp_path / "release")
+    again = Release.load(tmp_path / "release")
+    assert again.recipe == AUTO_PURE
+    assert again.sample(30, seed=1).equals(release.sample(30, seed=1))
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "50"])
+def test_without_a_delta_groups_stay_apart(epsilon):
+    schema = schema_of(apart=[["a", "b"], ["c", "d", "age"]])
+    release = sfumato.fit(table_of(records_of(rows=2000)), schema, epsilon=epsilon)
+    assert release.model.selection.is_network == (epsilon == "0.1")
+    assert all(set(one) <= {"a", "b"} or not set(one) & {"a", "b"} for one in release.model.selection.cliques)
+    assert release.sample(20).num_rows == 20
 
 
 def test_views_of_a_user_are_measured_and_no_others(tmp_path):

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from sfumato import parts
-from sfumato.data.coding import Coding, Level, Levels
+from sfumato.data.coding import Level
 from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Measurement
@@ -32,8 +32,7 @@ from sfumato.models.tree_model import Evidence
 from sfumato.privacy.holder import Holder
 from sfumato.privacy.ledger import Ledger, Purse
 from sfumato.privacy.ruled_holder import RuledHolder
-from sfumato.reconcile.pooling import pooled
-from sfumato.reconcile.totals import common_total
+from sfumato.reconcile.pooling import reconciled_pooled
 from sfumato.schema.schema import Schema
 
 
@@ -224,28 +223,10 @@ def reconciled(
     selection: Selection,
     constraints: Constraints | None = None,
 ) -> Marginals:
-    """Stage 3 on the tables of a run; the same tables give the same model, so anybody can repeat it.
-
-    The fit uses the tables of the selection and those of single attributes. Others were measured in order to choose,
-    and made the fit worse where we tried (docs/decisions/0008-learn.md); they are published all the same.
-    """
+    """Stage 3 on the tables of a run; the same tables give the same model, so anybody can repeat it."""
     if isinstance(recipe.reconcile, Pooling):
         return recipe.reconcile.from_measured(recoding, measurements, selection, constraints)
-    chosen = set(map(frozenset, selection.cliques))
-    fine: list[Measurement] = []
-    coded: list[Measurement] = []
-    for one in measurements:
-        if len(one.clique) == 1 or frozenset(one.clique) in chosen:
-            (fine if one.coding is not None and not one.coding.steps else coded).append(one)
-    agreed = list(common_total([*fine, *coded])) if fine else coded
-    return recipe.reconcile(
-        model_domain(recoding, selection), pooled(recoding, agreed[: len(fine)], agreed[len(fine) :]), selection
-    )
-
-
-def model_domain(recoding: Recoding, selection: Selection) -> Domain:
-    """The attributes that a model's tables are over: merged codes, and levels if the selection has some."""
-    return Coding(recoding.domain, (Levels(selection.levels),)).domain
+    return reconciled_pooled(recipe.reconcile, recoding, measurements, selection)
 
 
 def _no_limit(domain: Domain, selection: Selection) -> None:

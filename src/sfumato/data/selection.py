@@ -167,6 +167,13 @@ class Selection:
         """The coarser versions of columns that cliques may have: those of its network, or of all its groups."""
         return self.structure.levels if isinstance(self.structure, Network | Apart) else ()
 
+    @property
+    def is_network(self) -> bool:
+        """Whether the structure is a network, or one for each group."""
+        if isinstance(self.structure, Apart):
+            return all(one.is_network for one in self.structure.selections)
+        return isinstance(self.structure, Network)
+
     def require(self, domain: Domain) -> None:
         """Refuse a selection that does not fit a domain, which has its levels too; one that is read may be forged."""
         for clique in self.cliques:

@@ -65,12 +65,15 @@ class SupportedLevels:
 
     def __call__(self, holder: Holder, schema: Schema, share: Share) -> Encoded:
         """The recoding, and the noisy tables it was learned from (over the codes of the attributes)."""
+        (counted,) = holder.measure([()], [share.part(COUNT_PART)])
+        return self.after(counted, holder, schema, share.part(1 - COUNT_PART))
+
+    def after(self, counted: Measurement, holder: Holder, schema: Schema, left: Share) -> Encoded:
+        """The same, where rows were counted with a part of the share and this much is left of it."""
         attributes = Attributes(schema).all
-        counting, columns = share.part(COUNT_PART), share.part(1 - COUNT_PART)
-        (counted,) = holder.measure([()], [counting])
-        rows = max(float(counted.marginal.total), FEWEST_ROWS)
-        noise = sqrt(len(attributes) * holder.variance(share)) / rows
-        columns = columns.part(Fraction(float(np.clip(0.5 * (noise / 7e-4) ** 0.35, 0.2, 1.0))))
+        share = left.part(1 / (1 - COUNT_PART))
+        noise = sqrt(len(attributes) * holder.variance(share)) / rows_of(counted)
+        columns = left.part(Fraction(float(np.clip(0.5 * (noise / 7e-4) ** 0.35, 0.2, 1.0))))
         weights = [min(one.size, LARGEST) ** (2 / 3) for one in attributes]
         measured = holder.measure([(one.name,) for one in attributes], columns.split(weights))
         estimates = [_estimate(one, table) for one, table in zip(attributes, measured, strict=True)]
@@ -102,6 +105,11 @@ class SupportedLevels:
                 rare = max(rare, attribute.compress.sigmas * sqrt(variance), attribute.compress.count)
             to = merged(np.bincount(runs, counts).astype(np.float64), ordered, most, rare)[runs]
         return Merging(to.astype(np.int64), np.maximum(counts, 1e-9))
+
+
+def rows_of(counted: Measurement) -> float:
+    """The number of rows by a noisy count, which may be negative."""
+    return max(float(counted.marginal.total), FEWEST_ROWS)
 
 
 def _estimate(attribute: Attribute, table: Measurement) -> Array:

@@ -2,9 +2,11 @@
 
 from typing import Any, TypeVar
 
+from sfumato.encode.count_first import CountFirst
 from sfumato.encode.rare_values import RareValues
 from sfumato.encode.supported_levels import SupportedLevels
 from sfumato.errors import MethodError
+from sfumato.learn.if_measured import IfMeasured
 from sfumato.learn.measure import Tables
 from sfumato.learn.once import Once
 from sfumato.learn.rounds import Rounds
@@ -28,10 +30,12 @@ from sfumato.recipes.pgm import PGM
 from sfumato.recipes.privbayes import PRIVBAYES
 from sfumato.recipes.priview import PRIVIEW
 from sfumato.recipes.privsyn import PRIVSYN
+from sfumato.reconcile.by_structure import FitByStructure
 from sfumato.reconcile.consistency import ConsistentNormSub
 from sfumato.reconcile.layered import LayeredFit
 from sfumato.reconcile.ripple import ConsistentRipple
 from sfumato.synthesize.ancestral import Ancestral
+from sfumato.synthesize.by_structure import DrawByStructure
 from sfumato.synthesize.gradual_update import GradualUpdate
 from sfumato.synthesize.graphical import Graphical
 from sfumato.synthesize.linking import Linking
@@ -58,11 +62,11 @@ SYNTHESIZERS: dict[str, Synthesize] = {
 PARTS: dict[str, type] = {
     part.__name__: part
     for part in (
-        *(RareValues, SupportedLevels, Once, Rounds, Tables),
+        *(CountFirst, RareValues, SupportedLevels, IfMeasured, Once, Rounds, Tables),
         *(CandidateNetwork, ChainedViews, Covering, DensePairs, FrontierNetwork, GivenView, GivenViews, GreedyNetwork),
         *(NonOverlapping, RandomViews, SpanningTree, TreeLimitedPairs),
-        *(ConsistentNormSub, ConsistentRipple, LayeredFit),
-        *(Ancestral, GradualUpdate, Graphical, Linking, MinCostFlow, Moves, SortedViews),
+        *(ConsistentNormSub, ConsistentRipple, FitByStructure, LayeredFit),
+        *(Ancestral, DrawByStructure, GradualUpdate, Graphical, Linking, MinCostFlow, Moves, SortedViews),
     )
 }
 """The parts that releases are read back with, by the names of their classes."""

@@ -8,13 +8,17 @@ tables. The reasons, the figures and what did not work: docs/systems/auto.md; wh
 from dataclasses import replace
 from fractions import Fraction
 
+from sfumato.encode.count_first import CountFirst
 from sfumato.encode.supported_levels import SupportedLevels
+from sfumato.learn.if_measured import IfMeasured
 from sfumato.learn.rounds import Rounds
 from sfumato.pipeline import Guarantee, Recipe
 from sfumato.privacy.budget import Budget, PureDP
-from sfumato.privacy.holder import DISTANCES
+from sfumato.privacy.holder import CHOOSE, DISTANCES
 from sfumato.recipes.privbayes import PRIVBAYES
+from sfumato.reconcile.by_structure import FitByStructure
 from sfumato.reconcile.layered import LayeredFit
+from sfumato.synthesize.by_structure import DrawByStructure
 from sfumato.synthesize.moves import Moves
 
 AUTO = Recipe(
@@ -30,10 +34,20 @@ AUTO = Recipe(
     takes_views=True,
 )
 
-AUTO_PURE = replace(PRIVBAYES, name=AUTO.name, summary="the parts of privbayes, which are best without a delta")
-"""Auto without a delta, also over many parties. Many small tables pay with Gaussian noise, whose cost adds up in
-squares; with Laplace noise a few larger ones are better, and no scores of all pairs. docs/systems/auto.md has the
-figures."""
+AUTO_PURE = replace(
+    PRIVBAYES,
+    name=AUTO.name,
+    summary="rounds where the rows can pay for scores of all pairs, and else the parts of privbayes",
+    encode=CountFirst(SupportedLevels(), PRIVBAYES.encode),
+    encode_part=AUTO.encode_part,
+    learn=IfMeasured(Rounds(), PRIVBAYES.learn),
+    reconcile=FitByStructure(PRIVBAYES.reconcile, LayeredFit()),
+    synthesize=DrawByStructure(PRIVBAYES.synthesize, Moves()),
+    needs=(CHOOSE, DISTANCES),
+)
+"""Auto without a delta. Scores of m pairs have m times the Laplace noise of one, while Gaussian noise grows with the
+root of m. So the rows are counted first: many rows with few pairs learn in rounds, others have a network of a few
+tables, which the exponential mechanism chooses. docs/systems/auto.md has the figures."""
 
 
 AUTO_PARTIES = replace(
@@ -53,10 +67,14 @@ def over_parties(recipe: Recipe) -> Recipe:
     return replace(recipe, summary=AUTO_PARTIES.summary, learn=AUTO_PARTIES.learn, needs=AUTO_PARTIES.needs)
 
 
+AUTO_PURE_PARTIES = replace(PRIVBAYES, name=AUTO.name, summary="the parts of privbayes, whose parties choose in turn")
+"""Auto over many parties without a delta: nobody can tell distances, so there are no rounds to choose from."""
+
+
 def for_budget(recipe: Recipe, budget: Budget) -> Recipe:
     """Auto with the parts that suit a budget; any other recipe, and an auto of somebody's own parts, as it is."""
-    own, *ours = ((one.encode, one.learn, one.reconcile) for one in (recipe, AUTO, AUTO_PARTIES))
-    if recipe.name != AUTO.name or own not in ours or not isinstance(budget, PureDP):
+    own, whole, parties = ((one.encode, one.learn, one.reconcile) for one in (recipe, AUTO, AUTO_PARTIES))
+    if recipe.name != AUTO.name or own not in (whole, parties) or not isinstance(budget, PureDP):
         return recipe
-    kept = AUTO_PURE.synthesize if recipe.synthesize == AUTO.synthesize else recipe.synthesize
-    return replace(AUTO_PURE, synthesize=kept)
+    pure = AUTO_PURE if own == whole else AUTO_PURE_PARTIES
+    return replace(pure, synthesize=pure.synthesize if recipe.synthesize == AUTO.synthesize else recipe.synthesize)

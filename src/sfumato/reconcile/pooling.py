@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.coding import Coding
-from sfumato.data.domain import Clique
+from sfumato.data.coding import Coding, Levels
+from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
+from sfumato.data.selection import Selection
+from sfumato.reconcile.totals import common_total
 
 Array = NDArray[np.float64]
+Reconcile = Callable[[Domain, Sequence[Measurement], Selection], Marginals]
+
+
+def reconciled_pooled(
+    reconcile: Reconcile, recoding: Recoding, measurements: Sequence[Measurement], selection: Selection
+) -> Marginals:
+    """What a part makes of the tables of a run, pooled.
+
+    The fit uses the tables of the selection and those of single attributes. Others were measured in order to choose,
+    and made the fit worse where we tried (docs/decisions/0008-learn.md); they are published all the same.
+    """
+    chosen = set(map(frozenset, selection.cliques))
+    fine: list[Measurement] = []
+    coded: list[Measurement] = []
+    for one in measurements:
+        if len(one.clique) == 1 or frozenset(one.clique) in chosen:
+            (fine if one.coding is not None and not one.coding.steps else coded).append(one)
+    agreed = list(common_total([*fine, *coded])) if fine else coded
+    return reconcile(
+        model_domain(recoding, selection), pooled(recoding, agreed[: len(fine)], agreed[len(fine) :]), selection
+    )
+
+
+def model_domain(recoding: Recoding, selection: Selection) -> Domain:
+    """The attributes that a model's tables are over: merged codes, and levels if the selection has some."""
+    return Coding(recoding.domain, (Levels(selection.levels),)).domain
 
 
 def pooled(recoding: Recoding, fine: Sequence[Measurement], measured: Sequence[Measurement]) -> tuple[Measurement, ...]:

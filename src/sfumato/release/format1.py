@@ -11,8 +11,9 @@ from sfumato.data.recoding import Recoding
 from sfumato.data.selection import Selection
 from sfumato.intake.attributes import Attributes
 from sfumato.job import recipe_of
-from sfumato.pipeline import Model, Recipe, model_domain
+from sfumato.pipeline import Model, Recipe
 from sfumato.privacy.ledger import Statement
+from sfumato.reconcile.pooling import model_domain
 from sfumato.release.storage import damaged, read_json, read_marginals, read_measurement
 from sfumato.schema.schema import Schema
 

@@ -36,8 +36,9 @@ from sfumato.errors import ReleaseError, SfumatoError
 from sfumato.intake.attributes import Attributes
 from sfumato.intake.labels import attribute_labels
 from sfumato.intake.ruled import Ruled
-from sfumato.pipeline import Model, model_domain
+from sfumato.pipeline import Model
 from sfumato.privacy.ruled_holder import with_known_zeros
+from sfumato.reconcile.pooling import model_domain
 from sfumato.schema.schema import Schema
 
 
