@@ -11,10 +11,13 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+import duckdb
 import numpy as np
+import openpyxl
 import pandas
 import polars
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as parquet
 
 TOKEN = "Zq7Xw"
@@ -23,6 +26,7 @@ POLICIES = ("missing", "other", "clip", "refuse")
 WORDS = ["red", "green", "blue", "1", "2", "-3", "0", "true", "North East", "à", "x,y", 'say "so"', "'", "?", "#N/A"]
 BOUNDS = [{"min": 0, "max": 9}, {"min": -5, "max": 120, "bins": 5}, {"min": 0, "max": 2**60, "bins": 3}]
 DTYPES = ["string", "category", "int8", "int64", "float64", "decimal(9,2)", "date", "timestamp[ns]"]
+MORE = ["xlsx", "lazy", "duckdb", "feather"]
 FORMATS = ["%d.%m.%Y", "%Y%m%d", "%m/%d/%Y"]
 
 
@@ -47,7 +51,14 @@ def case_of(number: int, seed: int = 0) -> Case:
     if rng.random() < 0.6:  # a schema that gives every bad value a place
         schema = total(rng, schema)
     if rng.random() < 0.3:
-        schema["unit"] = {"column": "id", "rows": rng.randint(1, 3)}
+        schema["unit"] = {"column": "id", "rows": rng.randint(1, 3)} | unit_of(rng, columns)
+    if rng.random() < 0.2:
+        schema["read"] = rng.choice([{"separator": ";"}, {"encoding": "cp1252"}, {"line_breaks": True}])
+    if rng.random() < 0.2:
+        schema["rules"] = [rule_of(rng, columns) for _ in range(rng.randint(1, 2))]
+    if rng.random() < 0.1:
+        schema["together"] = [{"name": "both", "columns": ["c0", "c1"]}]
+        schema["missing_patterns"] = [{"name": "gaps", "columns": ["c0", "c1"]}]
     if rng.random() < 0.1:
         schema["neighbours"] = "replace-one"
     bad = rng.choice([0, 0.02, 0.1, 0.5, 1])
@@ -55,8 +66,8 @@ def case_of(number: int, seed: int = 0) -> Case:
     if rng.random() < 0.3:  # one bad value all over a column: then it has a type, and that type comes through
         name, value = rng.choice(columns)["name"], bad_value(rng)
         rows = [row | {name: value} for row in rows]
-    kind = rng.choice(["csv", "csv", "csv", "tsv", "csv.gz", "parquet", "object", "guessed", "polars", "arrow"])
-    method = rng.choice(["privsyn", "dpview", "dpsyn", "privbayes", "pgm"])
+    kind = rng.choice(["csv", "csv", "csv", "tsv", "csv.gz", "parquet", "object", "guessed", "polars", "arrow", *MORE])
+    method = rng.choice(["auto", "privsyn", "dpview", "dpsyn", "privbayes", "pgm"])
     return Case(number, schema, rows, kind, method)
 
 
@@ -76,6 +87,12 @@ def column_of(rng: Random, name: str) -> dict[str, Any]:
         )
         if kind == "number" and keys["max"] < 1000 and rng.random() < 0.5:
             keys["decimals"] = 1
+        if rng.random() < 0.3:
+            keys |= rng.choice([{"special": [keys["max"] + 7]}, {"special": [keys["min"], -9]}])
+        elif rng.random() < 0.2 and "bins" not in keys:
+            keys["values"] = [0, 1, 5, 9]
+        if rng.random() < 0.3:
+            keys["written"] = {"decimal": ",", "thousands": ".", "signs": ["€"]}
     elif kind in ("date", "datetime"):
         keys |= {"min": "2020-01-01", "max": "2021-12-31", "granularity": rng.choice(["day", "month", "year"])}
         keys |= {"bins": 3} if keys["granularity"] == "day" else {}
@@ -94,6 +111,31 @@ def column_of(rng: Random, name: str) -> dict[str, Any]:
             ["string", "category", "int8", "int64", "float64", "decimal(9,2)", "date", "timestamp[ns]"]
         )
     return keys
+
+
+def unit_of(rng: Random, columns: list[dict[str, Any]]) -> dict[str, Any]:
+    """What else is said of persons."""
+    more: dict[str, Any] = {"count": "persons"} if rng.random() < 0.4 else {}
+    if rng.random() < 0.4:
+        more |= {"keep": rng.choice(["first", "latest"]), "order_by": rng.choice(columns)["name"]}
+    return more
+
+
+def rule_of(rng: Random, columns: list[dict[str, Any]]) -> dict[str, Any]:
+    """A rule, which may speak of columns that it cannot speak of."""
+    one, other = rng.choice(columns), rng.choice(columns)
+    if rng.random() < 0.3:
+        return {"less_or_equal": [one["name"], other["name"]]}
+    if rng.random() < 0.2:
+        return {"missing_together": [one["name"], other["name"]]}
+    return {"if": {one["name"]: part_of(one)}, "then": {other["name"]: part_of(other)}}
+
+
+def part_of(keys: dict[str, Any]) -> Any:
+    """Some values of a column."""
+    if "categories" in keys:
+        return keys["categories"][:2]
+    return {"max": keys["max"]} if "max" in keys else [True]
 
 
 def total(rng: Random, schema: dict[str, Any]) -> dict[str, Any]:
@@ -129,8 +171,18 @@ def value_of(rng: Random, keys: dict[str, Any], bad: float) -> Any:
             return rng.choice(keys["categories"])
         case "boolean":
             return rng.choice([*keys.get("true_values", ["true"]), *keys.get("false_values", ["False"]), True])
+        case "integer" | "number" if "written" in keys and rng.random() < 0.5:
+            return rng.choice([f"{rng.randint(0, 9)},0 €", "1.234,5", "€7", "5"])
         case "integer":
-            return rng.choice([rng.randint(keys["min"], keys["max"]), float(keys["max"]), str(keys["min"])])
+            return rng.choice(
+                [
+                    *keys.get("special", ()),
+                    *keys.get("values", ()),
+                    rng.randint(keys["min"], keys["max"]),
+                    float(keys["max"]),
+                    str(keys["min"]),
+                ]
+            )
         case "number":
             return rng.choice([rng.uniform(keys["min"], keys["max"]), Decimal("1.50"), "2.5", 3])
     day = date(2020, 1, 1) + timedelta(days=rng.randint(0, 700))
@@ -180,25 +232,47 @@ def table_of(case: Case, folder: Any) -> Any:
     try:
         match case.kind:
             case "csv" | "tsv" | "csv.gz":
-                text = file_of(case.rows, names, b"\t" if case.kind == "tsv" else b",")
+                usual = "\t" if case.kind == "tsv" else ","
+                text = file_of(case.rows, names, case.schema.get("read", {}).get("separator", usual).encode())
                 path.write_bytes(gzip.compress(text) if case.kind.endswith("gz") else text)
+                return path
+            case "xlsx":
+                book = openpyxl.Workbook()
+                for row in (names, *zip(*columns.values(), strict=True)):
+                    book.active.append([cell_of(value) for value in row])
+                book.save(path)
                 return path
             case "object":
                 return pandas.DataFrame({name: pandas.Series(values, dtype=object) for name, values in columns.items()})
             case "guessed":
                 return pandas.DataFrame({name: pandas.Series(values) for name, values in columns.items()})
         typed = pa.table({name: typed_column(values) for name, values in columns.items()})
-        if case.kind in ("arrow", "polars"):
-            return typed if case.kind == "arrow" else polars.DataFrame(typed)
+        if case.kind in ("arrow", "polars", "lazy"):
+            frame = typed if case.kind == "arrow" else polars.DataFrame(typed)
+            return frame.lazy().with_columns(polars.all().cast(polars.Int64)) if case.kind == "lazy" else frame
+        if case.kind == "duckdb":
+            casts = ", ".join(f"cast({name} as date) as {name}" for name in names)
+            return duckdb.from_arrow(typed).project(casts)
+        if case.kind == "feather":
+            feather.write_feather(typed, path)
+            return path
         parquet.write_table(typed, path)
         return path
     except Exception:  # a library that refuses to hold such values is not our business
         return None
 
 
+def cell_of(value: Any) -> Any:
+    """A value as a cell of a sheet can hold it."""
+    known = isinstance(value, int | float | date) and value == value
+    return value if known else str(value).encode(errors="replace").decode()
+
+
 def typed_column(values: list[Any]) -> pa.Array:
     """Values as Arrow guesses their type, or else their texts, of which some are not UTF-8."""
     try:
+        if len({type(value) for value in values} - {type(None), float}) > 1:
+            raise TypeError  # Arrow 26 falls over some mixtures
         return pa.array(values)
     except Exception:
         raw = [value if isinstance(value, bytes) else str(value).encode(errors="replace") for value in values]

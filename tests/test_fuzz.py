@@ -16,12 +16,15 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato
-from helpers_fuzz import DIGITS, TOKEN, case_of, table_of
+from helpers_fuzz import DIGITS, MORE, TOKEN, case_of, table_of
 from sfumato.cli import app
 from sfumato.errors import SfumatoError
 
 CASES = int(os.environ.get("SFUMATO_FUZZ_CASES", "120"))
 SEED = int(os.environ.get("SFUMATO_FUZZ_SEED", "0"))
+PUBLIC = ("ive the column as text", "a value with a line break", "failed when it was computed")
+"""Why a run may stop although no value may stop it: a type that has lost what the schema tells apart, a file in which a
+row could hide others, and a query of another library that fails."""
 BATCH = 20
 """Cases of one test: enough to keep pytest's own cost small, few enough to share among processes."""
 
@@ -77,8 +80,7 @@ def check(case, folder):
         assert "Traceback" not in text
     assert (code == 0) == (folder / "release").exists()
     if is_total(case) and code:
-        # What is left is a type that has lost what the schema tells apart, which is refused whatever the values are.
-        assert "ive the column as text" in said, said
+        assert any(words in said for words in PUBLIC), said
     return code
 
 
@@ -103,6 +105,20 @@ def test_no_value_gets_out(tmp_path, batch):
 def test_the_cases_are_of_every_kind():
     """The generator does what it says: good and bad schemas, total ones, every kind of table."""
     cases = [case_of(number) for number in range(200)]
-    assert {case.kind for case in cases} >= {"csv", "tsv", "csv.gz", "parquet", "object", "guessed", "polars", "arrow"}
+    assert {case.kind for case in cases} >= {
+        "csv",
+        "tsv",
+        "csv.gz",
+        "parquet",
+        "object",
+        "guessed",
+        "polars",
+        "arrow",
+        *MORE,
+    }
+    keys = {key for case in cases for part in (case.schema, *case.schema["columns"]) for key in part}
+    assert keys >= {"rules", "read", "together", "special", "values", "written", "unit", "on_bad_value"}
+    units = {key for case in cases for key in case.schema.get("unit", {})}
+    assert units >= {"count", "keep", "order_by"}
     assert 40 < sum(map(is_total, cases)) < 160
     assert cases[7] == case_of(7)

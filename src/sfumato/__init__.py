@@ -86,7 +86,11 @@ def __dir__() -> list[str]:
 
 
 def methods() -> dict[str, str]:
-    """The methods that `fit` knows, each with one line about it."""
+    """The methods that `fit` knows, each with one line about it.
+
+    >>> "auto" in methods()
+    True
+    """
     from sfumato.recipes import RECIPES
 
     return {name: f"{recipe.guarantee}: {recipe.summary}" for name, recipe in RECIPES.items()}

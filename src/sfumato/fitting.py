@@ -111,7 +111,14 @@ def fit(
 
 
 def run_job(job: Job, data: Data, progress: Progress = lambda stage: None, engine: str = "auto") -> Release:
-    """Run a job on a table."""
+    """Run a job on a table.
+
+    >>> import pyarrow as pa
+    >>> age = {"name": "age", "type": "integer", "min": 0, "max": 99}
+    >>> job = Job(Schema.parse({"name": "people", "columns": [age]}), recipe_of("dpview"), budget_of("1", None))
+    >>> run_job(job, pa.table({"age": [31, 45, 28]})).method
+    'dpview'
+    """
     progress("read")
     ledger = open_ledger(job)
     holder = open_local(data, job.schema, ledger, engine=engine)

@@ -32,6 +32,12 @@ class Job:
         schema: the public schema.
         recipe: the method, part by part.
         budget: what was agreed on.
+
+    >>> from sfumato.privacy.budget import budget_of
+    >>> age = {"name": "age", "type": "integer", "min": 0, "max": 99}
+    >>> job = Job(Schema.parse({"name": "people", "columns": [age]}), recipe_of("privsyn"), budget_of("1", "1e-6"))
+    >>> job.recipe.name
+    'privsyn'
     """
 
     schema: Schema

@@ -113,6 +113,11 @@ class Recipe:
         synthesize: stage 4.
         needs: questions besides measuring that a holder must be able to answer.
         takes_views: whether a user may give the views to measure, instead of those the method would choose.
+
+    >>> from dataclasses import replace
+    >>> from sfumato.recipes import RECIPES
+    >>> replace(RECIPES["dpview"], name="mine", encode_part=Fraction(1, 10)).name
+    'mine'
     """
 
     name: str

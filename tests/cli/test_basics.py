@@ -170,18 +170,6 @@ def test_a_range_is_a_range_and_a_tuple_is_a_question():
         release.sample(5, given={"age": range(20, 30, 2)})
 
 
-def test_examples_of_the_documentation_run():
-    import doctest
-
-    from sfumato import fitting, steward
-    from sfumato.planning import plan
-    from sfumato.tables import written
-
-    for module in (steward, written, fitting, plan):
-        assert doctest.testmod(module).failed == 0
-        assert doctest.testmod(module).attempted > 0
-
-
 def test_frames_are_drafted_too():
     frame = pandas.DataFrame({"age": [30, 40], "name": pandas.Categorical(["a", "b"])})
     assert package.draft(frame, "people").schema.names == ("age", "name")

@@ -75,7 +75,12 @@ Part = TypeVar("Part", bound=type[Any])
 
 
 def register(part: Part) -> Part:
-    """Make a part of your own known, so releases made with it can be opened and sampled; also a class decorator."""
+    """Make a part of your own known, so releases made with it can be opened and sampled; also a class decorator.
+
+    >>> from sfumato.synthesize.gradual_update import GradualUpdate
+    >>> register(GradualUpdate).__name__
+    'GradualUpdate'
+    """
     if PARTS.setdefault(part.__name__, part) is not part:
         raise MethodError(f"a part named {part.__name__!r} is known already; give yours another name")
     return part

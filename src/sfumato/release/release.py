@@ -60,6 +60,15 @@ class Release(Generic[Rows]):
         persons: how many rows persons have, where persons are counted.
         answers: noisy whole numbers that are no tables, by the event that paid for them: scores, distances and choices;
             None in releases of versions that did not publish them.
+
+    >>> import pyarrow as pa
+    >>> from sfumato import fit
+    >>> age = {"name": "age", "type": "integer", "min": 0, "max": 99}
+    >>> release = fit(pa.table({"age": [31, 45, 28]}), {"name": "people", "columns": [age]}, epsilon="1")
+    >>> release.sample(3, seed=1).num_rows
+    3
+    >>> release.ledger.budget.epsilon
+    Fraction(1, 1)
     """
 
     recipe: Recipe
