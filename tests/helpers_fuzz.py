@@ -247,6 +247,8 @@ def table_of(case: Case, folder: Any) -> Any:
             case "guessed":
                 return pandas.DataFrame({name: pandas.Series(values) for name, values in columns.items()})
         typed = pa.table({name: typed_column(values) for name, values in columns.items()})
+        if case.kind == "lazy":
+            typed.validate(full=True)  # polars aborts the whole process if it computes with bytes that are not UTF-8
         if case.kind in ("arrow", "polars", "lazy"):
             frame = typed if case.kind == "arrow" else polars.DataFrame(typed)
             return frame.lazy().with_columns(polars.all().cast(polars.Int64)) if case.kind == "lazy" else frame
