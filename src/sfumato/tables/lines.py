@@ -87,7 +87,7 @@ class Lines:
 
         Malformed lines are left out; bytes that are not UTF-8 are U+FFFD, value by value.
         """
-        yield pa.table({name: pa.array([], TEXTS) for name in self._names})
+        yield pa.table({name: pa.array([], pa.large_string()).dictionary_encode() for name in self._names})
         blocks = _blocks(file)
         for block in blocks:
             rest = re.sub(rb"\A[\r\n]*[^\r\n]+", b"", block)
