@@ -46,11 +46,15 @@ class Chain:
         elif not path.is_file():
             raise BookError(f"{str(path)!r} is no book; make one first: sfumato book open")
         self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-        with self._explained():
-            self._connection.execute("PRAGMA synchronous = FULL")
-            if new:
-                self._connection.executescript(f"BEGIN IMMEDIATE;{_TABLES}COMMIT;")
-        self.entries()
+        try:
+            with self._explained():
+                self._connection.execute("PRAGMA synchronous = FULL")
+                if new:
+                    self._connection.executescript(f"BEGIN IMMEDIATE;{_TABLES}COMMIT;")
+            self.entries()
+        except BaseException:  # a file that stays open cannot be moved away on Windows
+            self._connection.close()
+            raise
 
     @contextmanager
     def change(self) -> Iterator[Change]:
