@@ -71,7 +71,7 @@ def test_a_table_becomes_a_release(clinic):
     assert result.exit_code == 0, result.output
     folder = clinic / "release"
     assert sorted(path.name for path in folder.iterdir()) == [
-        *("croissant.json", "datapackage.json", "ledger.json", "manifest.json", "marginals", "model"),
+        *("answers.json", "croissant.json", "datapackage.json", "ledger.json", "manifest.json", "marginals", "model"),
         *("registry.yaml", "release.json", "schema.json", "synthetic.csv", "verify.py"),
     ]
     synthetic = pd.read_csv(folder / "synthetic.csv", dtype=str, keep_default_na=False)
