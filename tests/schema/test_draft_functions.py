@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import sfumato
 from sfumato.schema.draft import draft
 from sfumato.schema.draft_dates import far_dates
-from sfumato.schema.draft_functions import roundest
 from sfumato.schema.draft_names import names_of_persons
+from sfumato.schema.draft_numbers import quantile_edges, roundest, smear
 from sfumato.schema.schema import Schema
 
 ROWS = 1_200
@@ -155,3 +155,17 @@ def test_days_that_stand_for_none_are_missing():
     assert found.schema["seen"].null_values == ("31.12.9999",)
     assert found.schema["seen"].max.year == 2021
     assert "31.12.9999 taken as missing" in found.findings[0].why
+
+
+def test_dense_numbers_get_bins_by_quantiles():
+    rng = np.random.default_rng(6)
+    rates = np.round(np.concatenate([rng.normal(4.86, 0.004, 1_500), rng.uniform(0.6, 5.0, 500)]), 3)
+    column = draft(pa.table({"rate": [f"{one:.3f}" for one in rates]}), "t").schema["rate"]
+    assert column.edges is not None
+    numbers, counts = np.unique(rates, return_counts=True)
+    seen = dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+    assert smear(seen, np.linspace(column.min, column.max, 129)) > 0.15  # four times as many equal bins do not help
+    assert smear(seen, np.array(column.edges)) < 0.05
+    even = dict.fromkeys(range(1_000), 3)
+    assert smear(even, np.linspace(0, 1_000, 33)) < 0.01
+    assert len(quantile_edges(even, 0, 1_000)) <= 33

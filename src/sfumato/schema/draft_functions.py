@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sfumato.errors import SchemaError
 from sfumato.schema.draft_facts import Finding, plain
+from sfumato.schema.draft_numbers import roundest
 from sfumato.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -202,18 +203,6 @@ def _declare_intervals(
             more["categories"] = [label for label in column["categories"] if label != marker]
     cuts = [{}, {"cuts": inner}]
     return any(_declared(keys, image, more, {source: cut}) for cut in cuts)
-
-
-def roundest(below: float, above: float) -> float:
-    """The number with the fewest digits that lies above one number and not above another."""
-    low, high = Decimal(repr(below)), Decimal(repr(above))
-    for exponent in range(high.adjusted() + 1, -16, -1):
-        for factor in (10, 5, 2, 1):
-            step = Decimal(factor).scaleb(exponent - 1)
-            edge = (high / step).to_integral_value(ROUND_FLOOR) * step
-            if low < edge <= high:
-                return float(edge)
-    return above
 
 
 def _declared(keys: Keys, image: str, more: Keys, others: Mapping[str, Keys] | None = None) -> bool:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.schema.draft_facts import Finding, plain
-from sfumato.schema.draft_functions import Coded, coded_of, numbers_of, roundest
+from sfumato.schema.draft_functions import Coded, coded_of, numbers_of
+from sfumato.schema.draft_numbers import roundest
 
 if TYPE_CHECKING:
     import pyarrow as pa

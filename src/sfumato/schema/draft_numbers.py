@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import ROUND_FLOOR, Decimal
 from math import floor, isfinite, log10
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.schema.fields import LARGEST
 
@@ -24,6 +28,9 @@ SENTINELS = (-999, -99, -9, -8, -7, -1, 98, 99, 998, 999, 9998, 9999, 99999, 999
 
 MANY_ROWS, FINE, COARSE = 10_000, 128, 32
 """From this many rows on, the table of a column by itself has room for fine bins, and others for coarse ones."""
+
+DENSE_ROWS, SMEARED = 1_000, 0.05
+"""From this many rows on, bins that bend the distribution of a column by this much give way to quantiles."""
 
 MANY = 20
 """Bounds of columns with more distinct numbers are rounded outward: they say less about one row."""
@@ -49,9 +56,11 @@ def integer_keys(counts: Counts) -> Keys | None:
     # Up to 128 numbers have a code each, and so has a number between two edges that are next to each other.
     alone = {one for one in spikes if high - low < 128 or {one, one + 1} <= set(edges)}
     special = sorted({*apart, *spikes} - alone)
-    if special:
-        return keys | {"special": special}
-    return keys | (_fine(whole) if high - low >= 1_024 and not edges else {})
+    if high - low >= 1_024 and not edges:
+        keys |= _bins({one: count for one, count in whole.items() if one not in special}, low, high + 1, not special)
+    if "edges" in keys:
+        keys["edges"] = [*(int(edge) for edge in keys["edges"][:-1]), high]
+    return keys | ({"special": special} if special else {})
 
 
 def number_keys(counts: Counts, decimals: int | None) -> Keys:
@@ -70,15 +79,57 @@ def number_keys(counts: Counts, decimals: int | None) -> Keys:
     if low < high and is_skewed(bulk, counts):
         keys["edges"] = growing_edges(low, high, -(decimals if decimals is not None else 6))
     special = sorted(float(one) for one in {*apart, *spikes})
-    if special:
-        return keys | {"special": special}
-    return keys | (_fine(counts) if "edges" not in keys else {})
+    if low < high and "edges" not in keys:
+        keys |= _bins({one: count for one, count in counts.items() if one not in special}, low, high, not special)
+    return keys | ({"special": special} if special else {})
 
 
-def _fine(counts: Counts) -> Keys:
-    """Bins for the shape of a column of many rows: fine by themselves, coarse in tables with other columns."""
+def _bins(counts: Counts, low: float, high: float, fine: bool) -> Keys:
+    """Bins for the shape of a column: fine ones where there are rows for them, or by quantiles where it is dense.
+
+    Numbers are drawn evenly inside a bin. Where nearly all of a wide bin lie at one place, narrower bins of equal width
+    do not help until they are as narrow as that place.
+    """
     rows = sum(counts.values())
-    return {"bins": FINE, "joint_bins": COARSE} if rows >= MANY_ROWS and len(counts) > 4 * FINE else {}
+    found = {"bins": FINE, "joint_bins": COARSE} if fine and rows >= MANY_ROWS and len(counts) > 4 * FINE else {}
+    if rows < DENSE_ROWS or len(counts) <= MANY:
+        return found
+    equal = smear(counts, np.linspace(low, high, found.get("bins", COARSE) + 1))
+    if equal <= SMEARED:
+        return found
+    edges = quantile_edges(counts, low, high)
+    return {"edges": edges} if smear(counts, np.array(edges)) < equal / 2 else found
+
+
+def smear(counts: Counts, edges: NDArray[np.float64]) -> float:
+    """The largest difference that drawing evenly inside bins makes to the distribution of the numbers."""
+    numbers = np.array(sorted(counts), dtype=np.float64)
+    shares = np.cumsum([counts[one] for one in sorted(counts)]) / sum(counts.values())
+    before = np.concatenate([[0.0], shares])
+    at_edges = before[np.searchsorted(numbers, edges[:-1], side="left")]
+    even = np.interp(numbers, edges, [*at_edges, 1.0])
+    return float(max(np.abs(shares - even).max(), np.abs(before[:-1] - even).max()))
+
+
+def quantile_edges(counts: Counts, low: float, high: float) -> list[float]:
+    """Edges with about as many rows between any two of them, each the roundest number that separates as well."""
+    ordered = sorted(counts)
+    shares = np.cumsum([counts[one] for one in ordered]) / sum(counts.values())
+    places = np.searchsorted(shares, np.arange(1, COARSE) / COARSE)
+    inner = {roundest(ordered[place], ordered[place + 1]) for place in places.tolist() if place + 1 < len(ordered)}
+    return [low, *sorted(edge for edge in inner if low < edge < high), high]
+
+
+def roundest(below: float, above: float) -> float:
+    """The number with the fewest digits that lies above one number and not above another."""
+    low, high = Decimal(repr(below)), Decimal(repr(above))
+    for exponent in range(high.adjusted() + 1, -16, -1):
+        for factor in (10, 5, 2, 1):
+            step = Decimal(factor).scaleb(exponent - 1)
+            edge = (high / step).to_integral_value(ROUND_FLOOR) * step
+            if low < edge <= high:
+                return float(edge)
+    return above
 
 
 def is_set(counts: Counts) -> bool:
