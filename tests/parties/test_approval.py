@@ -21,7 +21,7 @@ from sfumato.privacy.mechanisms import Laplace
 
 __all__ = ["folder", "study"]  # the fixtures
 
-TRUE = "Round 0 (learn), attempt 0: 2 tables, 9 cells, 72 bytes, masked. epsilon spent: 0 before, 8.125 after."
+TRUE = "Round 0 (learn), attempt 0: 2 tables, 9 cells, 72 bytes, masked. Nobody sees your counts alone:"
 FAKE = "learn), attempt 0: 1 tables, 2 cells, 16 bytes, masked. epsilon spent: 0 before, 0.01 after.\n  table ill\n"
 HOSTILE = [
     {"stage": f"{FAKE}[black on black]"},

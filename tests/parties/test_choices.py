@@ -9,6 +9,7 @@ import pytest
 from helpers_protocol import Study
 
 from helpers_parties import SCHEMA, epsilon, holders_of, rows_of, split
+from sfumato.cli.party_show import show_summary
 from sfumato.data.selection import Family
 from sfumato.errors import MethodError, ProtocolError, StudyEnded, TryAgain
 from sfumato.intake.codec import SchemaCodec
@@ -126,6 +127,19 @@ def test_another_question_in_the_place_of_one_is_refused():
     (said,) = answer(study.seat("p0"), choose_of(replace(QUESTION, handicaps=(1, 0, 0, 0))))
     assert "was asked before, with other candidates" in said.text
     assert study.seat("p0").statement().spent == COST
+
+
+def test_the_operator_is_shown_what_a_choice_sends_and_costs(capsys):
+    seen = []
+    study = Study(budget=COST, approve=lambda summary: seen.append(summary) or True)
+    answer(study.seat("p0"), choose_of())
+    (summary,) = seen
+    assert (summary.title, summary.before["epsilon"], summary.after["epsilon"]) == ("Choice 0", 0, COST)
+    show_summary(summary)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "which candidate was drawn, and nothing else" in shown
+    assert "masked" not in shown
+    assert "one of 4 sets of parents" in shown
 
 
 def test_a_no_of_the_operator_is_final():

@@ -19,10 +19,10 @@ def show_summary(summary: Summary) -> None:
     unit = "rho" if "rho" in summary.after else "epsilon"
     before, after = (printed_up(exact_number(one[unit]), 4) for one in (summary.before, summary.after))
     out.print(
-        f"Round {summary.round} ({summary.stage}), attempt {summary.attempt}: {len(summary.tables)} tables, "
-        f"{summary.cells:,} cells, {summary.bytes:,} bytes, masked. {unit} spent: {before} before, {after} after."
+        f"{summary.title} ({summary.stage}), attempt {summary.attempt}: {summary.sends}. {summary.shows} "
+        f"{unit} spent: {before} before, {after} after."
     )
-    tables = Table("table", "codes", "noise in each cell")
+    tables = Table("asked for", "codes", "noise")
     for table in summary.tables[:SHOWN]:
         tables.add_row(table.columns, table.codes, table.noise)
     out.print(tables)

@@ -17,7 +17,7 @@ from sfumato.errors import ProtocolError
 from sfumato.parties.approvals import answer, read_asked
 from sfumato.parties.audit import verify_log
 from sfumato.parties.consortium import read_manifest
-from sfumato.parties.letters import CURATOR
+from sfumato.parties.letters import CURATOR, numbered
 from sfumato.parties.member_folder import read_member
 from sfumato.parties.receipts import check_everybody, check_receipt, everybody, receipt
 
@@ -43,9 +43,9 @@ def status(work: WorkArgument, as_json: JsonOption = False) -> None:
         return
     more = ", ".join(f"{key} {value}" for key, value in now.items() if key not in ("member", "study", "state", "since"))
     out.print(f"{facts['member']} in study {facts['study']}: {now['state']} since {now.get('since', '?')}. {more}")
-    table = Table("round", "attempt", "state")
-    for one in rounds:
-        table.add_row(str(one["round"]), str(one["attempt"]), str(one["state"]))
+    table = Table("", "attempt", "state")
+    for one in found.records:
+        table.add_row(numbered(one.round), str(one.attempt), one.state.value)
     out.print(table)
     if spent is not None:
         out.print(f"spent: {json.dumps(spent)}")

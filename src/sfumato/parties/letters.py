@@ -41,6 +41,11 @@ CHOICES = 4096
 """Choices of single parties in a study, at most. They are numbered from ROUNDS on, so no round is taken for one."""
 
 
+def numbered(round_: int) -> str:
+    """What people call a round, or a choice of a single party."""
+    return f"choice {round_ - ROUNDS}" if round_ >= ROUNDS else f"round {round_}"
+
+
 class Members(Protocol):
     """Who takes part in a study; `parties.manifest.Manifest` is one."""
 

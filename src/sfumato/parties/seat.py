@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from sfumato.identity import Signer
-from sfumato.parties.letters import Members
+from sfumato.parties.letters import ROUNDS, Members, numbered
 from sfumato.parties.store import Record, Store
 from sfumato.privacy.budget import Budget
 from sfumato.privacy.ledger import Ledger, Statement
@@ -50,6 +50,26 @@ class Summary:
     before: dict[str, float]
     after: dict[str, float]
     observed: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What is agreed to, by its number."""
+        return numbered(self.round).capitalize()
+
+    @property
+    def sends(self) -> str:
+        """How much leaves, and how."""
+        if self.round >= ROUNDS:
+            return "which candidate was drawn, and nothing else"
+        many = "1 table" if len(self.tables) == 1 else f"{len(self.tables):,} tables"
+        return f"{many}, {self.cells:,} cells, {self.bytes:,} bytes, masked"
+
+    @property
+    def shows(self) -> str:
+        """What others see of it."""
+        if self.round >= ROUNDS:
+            return "This party chooses alone, on its own rows, and pays for it alone. Nobody sees a count."
+        return "Nobody sees your counts alone: only the sum over all parties is opened."
 
 
 Approve = Callable[[Summary], bool]

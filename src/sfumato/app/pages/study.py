@@ -16,7 +16,7 @@ from sfumato.app.studies import Member, Study
 from sfumato.errors import DataError, SfumatoError
 from sfumato.exact import exact_number, printed_up
 from sfumato.parties.approvals import Asked, answer
-from sfumato.parties.letters import CURATOR
+from sfumato.parties.letters import CURATOR, numbered
 from sfumato.parties.receipts import check_receipt, receipt
 from sfumato.parties.store import COUNTED
 from sfumato.parties.study import protected
@@ -29,7 +29,7 @@ MOST_TABLES = 200
 class Round:
     """One attempt at a round, as the page shows it."""
 
-    round: int
+    round: str
     attempt: int
     state: str
     tables: int
@@ -116,7 +116,9 @@ def _rounds(study: Study, one: Member) -> list[Round]:
             spent = sum(float(event.cost(budget.notion)) for _, event in record.entries)
             cost = f"{spent:.4g} {budget.currency.value}"
         signed = "" if budget is None else _signed(study, receipt(record))
-        rounds.append(Round(record.round, record.attempt, record.state.value, len(record.entries), cost, signed))
+        rounds.append(
+            Round(numbered(record.round), record.attempt, record.state.value, len(record.entries), cost, signed)
+        )
     return rounds
 
 
