@@ -30,6 +30,7 @@ from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.scores import score_named
 from sfumato.recipes import RECIPES
+from sfumato.recipes.auto import over_parties
 from sfumato.verify.findings import Result
 from sfumato.verify.replay import check_run
 
@@ -50,7 +51,7 @@ def choices_of(statement):
 @pytest.mark.parametrize("parties", [2, 3, 5])
 @pytest.mark.parametrize("method", ["privbayes", "auto"])
 def test_parties_choose_in_turn_and_nobody_pays_more_than_the_ledger_says(method, parties):
-    outcome = local.run(Job(SCHEMA, RECIPES[method], PureDP(2)), holders_of(split(rows_of(), parties)))
+    outcome = local.run(Job(SCHEMA, over_parties(RECIPES[method]), PureDP(2)), holders_of(split(rows_of(), parties)))
     outcome.statement.verify()
     noisy = [entry for entry in outcome.statement.entries if isinstance(entry[1], Noisy)]
     charged = sum(event.cost(PureDP(2).notion) for event in choices_of(outcome.statement))
