@@ -189,7 +189,7 @@ def test_the_adapters_of_the_repository_are_all_there():
     folder = Path(__file__).parents[2] / "benchmarks" / "rivals"
     environments = tomllib.loads((folder / "rivals.toml").read_text())["environments"]
     found = rivals_in(folder)
-    assert len(found) == 8
+    assert len(found) == 11
     for rival in found.values():
         assert rival.script.exists()
         assert rival.python.parent.parent.name in environments
