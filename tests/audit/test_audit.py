@@ -8,13 +8,14 @@ import pytest
 from scipy.stats import binom, norm
 from typer.testing import CliRunner
 
-from sfumato.audit import MUTANTS, audit, mutant
+from sfumato.audit import MUTANTS, audit, mutant, studies
 from sfumato.audit.audit import COUNTED, PERSONS, REPLACED, _job, _judged, to_confirm
 from sfumato.audit.canary import _Likelihood, epsilon_bound, play
 from sfumato.audit.noise import law_problems
 from sfumato.audit.replay import replay
 from sfumato.cli import app
 from sfumato.errors import MethodError
+from sfumato.parties.federation import Federation
 from sfumato.privacy.accountant import gaussian_epsilon
 from sfumato.privacy.entropy import SystemEntropy
 from sfumato.privacy.mechanisms import NOISES, Laplace
@@ -146,3 +147,31 @@ def test_the_command_says_pass_or_fail_by_its_exit_code(tmp_path):
         ("--out", tmp_path / "audit.txt"),
     ):
         assert run(*options, *wrong).exit_code == 2
+
+
+def test_whole_studies_are_replayed_with_one_more_person_at_a_party():
+    assert studies.study_problems(REPLACED) == ([], 6)
+
+
+def test_a_study_that_asks_by_the_rows_of_a_party_is_noticed(monkeypatch):
+    sizes, opened, measure = [], studies.open_engine, Federation.measure
+
+    def opening(table, *others):
+        sizes.append(table.num_rows)
+        return opened(table, *others)
+
+    def peeking(self, cliques, parts):
+        odd = sizes[-3] % 2  # the party whose table is exchanged is opened first
+        return measure(self, cliques, [part.part(Fraction(99, 100)) if odd else part for part in parts])
+
+    monkeypatch.setattr(studies, "open_engine", opening)
+    monkeypatch.setattr(Federation, "measure", peeking)
+    problems, _ = studies.study_problems(PERSONS)
+    assert any("asks another question" in one for one in problems)
+
+
+def test_a_schema_with_observed_domains_is_audited_before_anybody_accepts_them():
+    columns = [{**one, "domain_from": "observed"} for one in PERSONS.to_dict()["columns"]]
+    report = audit(Schema.parse({**PERSONS.to_dict(), "columns": columns}), "dpview")
+    assert report.passed, report.findings
+    assert any("was read from the data" in one for one in report.to_confirm)

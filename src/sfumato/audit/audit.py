@@ -14,9 +14,10 @@ from sfumato.audit.noise import kernel_problems, law_problems, noise_problems
 from sfumato.audit.replay import Replayed, replay
 from sfumato.audit.rows import made_up
 from sfumato.audit.shares import HONEST, share_problems
+from sfumato.audit.studies import study_problems
 from sfumato.errors import MethodError, SfumatoError
 from sfumato.fitting import run_job
-from sfumato.job import Job, recipe_of
+from sfumato.job import Job, foreseen, recipe_of
 from sfumato.pipeline import Guarantee, Progress
 from sfumato.privacy.budget import ApproxDP, Budget, PureDP, SkellamDP
 from sfumato.privacy.entropy import SystemEntropy
@@ -117,7 +118,8 @@ def audit(
     """
     if level not in ("quick", "full"):
         raise MethodError(f"level {level!r} is unknown; known levels are quick and full")
-    public = Schema.parse(json.loads(survey_schema_text())) if schema is None else schema
+    # Rows are made up here, so nobody has to accept an observed domain first; whether it is public is asked at the end.
+    public = Schema.parse(json.loads(survey_schema_text())) if schema is None else foreseen(schema)
     methods = list(RECIPES) if method is None else [recipe_of(method).name]
     full = level == "full"
     progress("encoding")
@@ -202,8 +204,10 @@ def _parties(draws: int) -> Finding:
         found_here, pairs = share_problems(schema, draws)
         problems += found_here
         tried += pairs
+    whole, studies = study_problems(PERSONS)
     right = f"{tried} pairs of neighbours: a party's answers move by its rows alone; {HONEST} shares make the noise"
-    return found("parties", problems, f"{right} that is charged ({draws:,} draws), under their masks")
+    right += f" that is charged ({draws:,} draws), under their masks; {studies} pairs in whole studies of 3 parties"
+    return found("parties", [*problems, *whole], f"{right}: same questions, payments and models")
 
 
 def _release(schema: Schema, method: str) -> Finding:

@@ -123,7 +123,7 @@ def compared(
     problems = list(dict.fromkeys(tape.problems))
     if again.entries != statement.entries:
         problems.append("pays something else on the neighbour")
-    if _described(first) != _described(second):
+    if described(first) != described(second):
         problems.append("learns something else from the same answers")
     try:
         statement.verify()
@@ -142,6 +142,7 @@ def _run(job: Job, engine: Engine, tape: Tape) -> tuple[Model, Statement]:
         engine.close()
 
 
-def _described(model: Model) -> tuple[str, list[bytes]]:
+def described(model: Model) -> tuple[str, list[bytes]]:
+    """What a run learned, to compare two bit for bit."""
     words = json.dumps([model.recoding.to_dict(), model.selection.to_dict()])
     return words, [table.counts.tobytes() for table in model.marginals.tables]

@@ -14,6 +14,7 @@ from sfumato.files import check_new, write_new
 from sfumato.planning.forecast import Range
 from sfumato.planning.plan import Plan
 from sfumato.planning.plan import plan as make_plan
+from sfumato.planning.signal import signal_words
 from sfumato.recipes import DEFAULT
 from sfumato.report.page import html_name
 from sfumato.report.plan_page import plan_page
@@ -87,6 +88,8 @@ def _print(plan: Plan) -> None:
         f"Attack rate (proven): an attacker tells a row's presence at most {percent(plan.attack_rate)} of the time"
     )
     out.print(f"Errors (rehearsed): single columns {span(plan.one_way)}, pairs of columns {span(plan.pairs)}")
+    if plan.signal is not None:
+        out.print(f"Classifier of {plan.signal.label} (planted signals): {signal_words(plan.signal)}")
     low, high = plan.seconds
     out.print(
         f"This machine (rehearsed): {low:.1f} to {high:.1f} CPU seconds, {plan.memory / 1e6:,.0f} MB beside the "

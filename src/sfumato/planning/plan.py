@@ -28,6 +28,7 @@ from sfumato.planning.forecast import (
 from sfumato.planning.persons import ASK, PersonsChoice, RowsAssumed, advice, persons_choices
 from sfumato.planning.population import POPULATIONS
 from sfumato.planning.rehearsal import TRACK_RECORD, Rehearsal, rehearse
+from sfumato.planning.signal import SignalForecast, signal_forecast
 from sfumato.planning.support import lost_columns, ways_out
 from sfumato.planning.wish import Granted, Wish, solve
 from sfumato.privacy.accountant import membership_advantage
@@ -93,6 +94,7 @@ class Plan:
         cells: of all noisy tables together.
         one_way: the mean error of single columns (total variation), as rehearsed.
         pairs: that of pairs of columns.
+        signal: what a classifier of the schema's label keeps of the signals in made-up rows; None without a label.
         seconds: CPU time on this machine, as rehearsed, from the table to as many synthetic rows.
         memory: the most bytes that a run takes, as rehearsed.
         rehearsed_rows: of each rehearsal; larger tables are rehearsed with fewer rows and the noise scaled to them.
@@ -121,6 +123,7 @@ class Plan:
     cells: Range
     one_way: Range
     pairs: Range
+    signal: SignalForecast | None
     seconds: Range
     memory: int
     rehearsed_rows: int
@@ -212,6 +215,7 @@ def plan(
         cells=range_of(float(sum(one.domain.cells() for one in each.release.model.measurements)) for each in made),
         one_way=range_of(each.one_way for each in made),
         pairs=range_of(each.pairs for each in made),
+        signal=signal_forecast(schema.label, (each.signal for each in made)),
         seconds=range_of(each.seconds * float(scale) for each in made[1:] or made),
         memory=int((made[0].bytes or 0) * scale),
         rehearsed_rows=made[0].rows,

@@ -19,6 +19,7 @@ from sfumato.fitting import run_job
 from sfumato.intake.codec import SchemaCodec
 from sfumato.job import Job
 from sfumato.planning.population import POPULATIONS, Population
+from sfumato.planning.signal import TEST_ROWS, Signal, planted
 from sfumato.privacy.budget import ZCDP, Budget, PureDP
 from sfumato.release import Release
 
@@ -48,6 +49,7 @@ class Rehearsal:
         pairs: the mean error of pairs of columns; of single columns if there is only one.
         seconds: CPU time from the table to as many synthetic rows.
         bytes: the most memory that was taken, by the rows and by everything else; None if it was not measured.
+        signal: what a classifier of the schema's label keeps; None without one, or without rows to try it on.
     """
 
     population: Population
@@ -57,6 +59,7 @@ class Rehearsal:
     pairs: float
     seconds: float
     bytes: int | None
+    signal: Signal | None = None
 
     @property
     def one_way(self) -> float:
@@ -75,7 +78,9 @@ def rehearse(
 
 
 def _run(job: Job, population: Population, rows: int, seed: int, measure_memory: bool) -> Rehearsal:
-    table = population.table(job.schema, rows, seed)
+    label = job.schema.label
+    table = population.table(job.schema, rows if label is None else rows + TEST_ROWS, seed)
+    table, unseen = table.slice(0, rows), table.slice(rows)
     pool = pa.default_memory_pool()
     before = pool.bytes_allocated()
     if measure_memory:
@@ -94,7 +99,10 @@ def _run(job: Job, population: Population, rows: int, seed: int, measure_memory:
     columns = {name: total_variation(real, made, (name,)) for name in names}
     cliques = cliques_of(real.domain, min(2, len(names)), PAIRS)
     pairs = float(np.mean([total_variation(real, made, clique) for clique in cliques]))
-    return Rehearsal(population, rows, release, columns, pairs, seconds, taken)
+    found = None
+    if label is not None and unseen.num_rows:
+        found = planted(real, made, codec.encode(unseen.select(names)), label)
+    return Rehearsal(population, rows, release, columns, pairs, seconds, taken, found)
 
 
 def scaled_budget(budget: Budget, factor: Fraction) -> Budget:

@@ -7,6 +7,7 @@ from math import log
 
 from sfumato.planning.forecast import Range
 from sfumato.planning.plan import Plan, Point
+from sfumato.planning.signal import signal_words
 from sfumato.report.page import Stamp, figure, key, page, paragraph, section, single, table, tiles
 from sfumato.report.svg import box, line, percent, picture, text
 
@@ -40,6 +41,8 @@ def _body(plan: Plan) -> Iterator[str]:
             (f"{plan.memory / 1e6:,.0f} MB", "memory beside the program itself (rehearsed)"),
         ]
     )
+    if plan.signal is not None:
+        yield section(f"A classifier of {plan.signal.label}", f"This is conditional: {signal_words(plan.signal)}.")
     if plan.wish is not None:
         granted = "no epsilon" if plan.wish.epsilon is None else f"epsilon {plan.wish.epsilon:g}"
         yield section("What was wanted", f"{plan.wish.wish}: {granted}. {plan.wish.basis}.")
