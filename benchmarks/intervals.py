@@ -81,7 +81,7 @@ def tally(release: sfumato.Release, real: sfumato.data.records.Records, found: d
                 middle, error, low, high, unbiased = (
                     np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=float) for name in names
                 )
-                has = ~np.isnan(low)
+                has = ~np.isnan(low) & (error > 0)  # cells that rules leave empty have no noise, and test nothing
                 inside = (low <= exact) & (exact <= high)
                 count.inside[confidence] += int((inside & ~((high == 0) & (unbiased < 0)))[has].sum())
                 count.printed += int(inside[has].sum()) if confidence == 0.95 else 0
