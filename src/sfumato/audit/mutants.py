@@ -142,7 +142,9 @@ def _peek() -> Sequence[Any]:
     measure = module.measure
 
     def peeking(holder: Any, cliques: Any, share: Any, power: float, weights: Any = ()) -> Any:
-        rows = getattr(holder, "holder", holder)._engine
+        rows = getattr(getattr(holder, "holder", holder), "_engine", None)
+        if rows is None:  # a curator of parties, who has no rows to peek at
+            return measure(holder, cliques, share, power, weights)
         (total,) = rows.count(holder.coding, [()])
         odd = int(total.counts.sum()) % 2
         return measure(holder, cliques, share.part(Fraction(99, 100)) if odd else share, power, weights)

@@ -103,7 +103,10 @@ def study_problems(schema: Schema) -> tuple[list[str], int]:
 def _replayed(job: Job, pair: Pair, tape: Tape) -> list[str]:
     others = [made_up(job.schema, ROWS, seed, first_person=seed * 10**7) for seed in (2, 3)]
     spoken = [_Spoken() for _ in range(3)]
-    first = _run(job, [pair.first, *others], spoken, None)
+    try:
+        first = _run(job, [pair.first, *others], spoken, None)
+    except SfumatoError as refusal:  # its rows are made up, so the reason may be told
+        return [f"does not run at all: {refusal}"]
     try:
         second = _run(job, [pair.second, *others], spoken, tape)
     except SfumatoError:
