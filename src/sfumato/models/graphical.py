@@ -19,7 +19,7 @@ TOLERANCE = 1e-6
 SWEEPS = 200
 """The most sweeps over all tables."""
 
-LOOK_BACK, PROGRESS = 10, 0.9
+LOOK_BACK, PROGRESS = 10, 0.8
 """Stop fitting where the gap is still above this part of what it was so many sweeps ago: tables that agree in what
 they share may still have no joint distribution, and then the gap stays."""
 
