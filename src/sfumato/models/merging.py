@@ -12,7 +12,10 @@ FEW = 4
 
 
 def merged(counts: Array, ordered: int, most: int, rare: float = 0.0) -> NDArray[np.int64]:
-    """From code to bin, at most `most` bins, or two more than there are codes without order.
+    """From code to bin: about `most` bins, or two more than there are codes without order.
+
+    Never more than `most`, if there is no order. With one, heavy codes cut runs short, which at worst gives twice as
+    many and one.
 
     The first `ordered` codes have an order and are cut into runs of about equal mass, heavy codes alone. Of a column
     without order the heaviest stay alone, and the rest is one bin. No bin has less than `rare` rows where that can be.
