@@ -27,7 +27,7 @@ from sfumato.schema.columns import Boolean, Categorical
 from sfumato.schema.reading import SEPARATORS, Reading
 from sfumato.schema.schema import Schema
 from sfumato.tables.excel import read_excel
-from sfumato.tables.lines import Lines, first_line, is_well_formed, transcoded
+from sfumato.tables.lines import Lines, arrow_source, first_line, is_well_formed, transcoded
 from sfumato.tables.raw import is_text
 
 ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
@@ -254,7 +254,8 @@ def _read_quoted(path: Path, separator: str, encoding: str, names: list[str], st
     if strict and not is_well_formed(content, len(names), separator):
         raise DataError(f"file {str(path)!r} {_MALFORMED}")
     return arrow_csv.read_csv(
-        pa.BufferReader(content),
+        arrow_source(content),
+        read_options=arrow_csv.ReadOptions(use_threads=False),
         parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
         convert_options=arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, check_utf8=True

@@ -107,8 +107,8 @@ class Lines:
             return
         kind = TEXTS if unicode else pa.binary()
         table = arrow_csv.read_csv(
-            pa.BufferReader(block),
-            read_options=arrow_csv.ReadOptions(column_names=self._names, block_size=len(block) + 1),
+            arrow_source(block),
+            read_options=arrow_csv.ReadOptions(column_names=self._names, block_size=len(block) + 1, use_threads=False),
             parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter, invalid_row_handler=self._skip),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(self._names, kind), strings_can_be_null=False, check_utf8=False
@@ -129,6 +129,18 @@ class Lines:
     def _skip(self, row: arrow_csv.InvalidRow) -> str:
         self.malformed = True
         return "skip"
+
+
+def arrow_source(content: bytes) -> pa.BufferReader:
+    """Bytes for Arrow to read, as a copy of its own.
+
+    Its threads let go of what they were given a little after the call. What belongs to Python they can free only while
+    Python runs: a program that ended in that moment was aborted. For the same reason text is parsed without threads,
+    which would hold on to the function that is asked about bad lines.
+    """
+    copy = pa.allocate_buffer(len(content))
+    memoryview(copy).cast("B")[:] = content
+    return pa.BufferReader(copy)
 
 
 def _record(fields: int, delimiter: str) -> re.Pattern[bytes]:
