@@ -84,7 +84,8 @@ def main() -> int:
     with ThreadPoolExecutor(arguments.jobs) as pool:
         verdicts = pool.map(lambda one: verdict(one, list(one.tests)), mutants)
         for mutant, (code, output) in zip(mutants, verdicts, strict=True):
-            killed = code == 1  # 1: a test failed; anything else is no verdict of a test
+            # 1: a test failed; below 0: the mutant took the process down with it. Anything else is no verdict.
+            killed = code == 1 or code < 0
             survived += not killed
             print(f"{'killed' if killed else 'SURVIVED' if code == 0 else f'EXIT {code}':9} {mutant.name}", flush=True)
             if not killed:

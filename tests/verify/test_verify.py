@@ -55,13 +55,15 @@ def test_an_honest_release_of_every_method_is_consistent_in_another_process(meth
     folder = released(tmp_path / "release", method)
     program = "import sys; from sfumato.verify import verify; print(verify(sys.argv[1]).to_dict()['checks'])"
     # Another order of hashes: what rows follow from may not depend on the order in which a set is walked.
-    found = subprocess.run(
-        [sys.executable, "-c", program, str(folder)],
+    process = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", program, str(folder)],
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
         env={**os.environ, "PYTHONHASHSEED": "12345"},
-    ).stdout
+    )
+    found = process.stdout
+    assert process.returncode == 0, process.stderr
     assert "'failed'" not in found, found
     checks = {one["check"]: one["result"] for one in eval(found)}  # noqa: S307 -- our own words
     assert {checks[one] for one in ("files", "ledger", "unit", "tables", "description")} == {"passed"}
