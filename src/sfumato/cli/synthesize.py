@@ -17,7 +17,8 @@ def synthesize(
     data: Annotated[
         str,
         typer.Argument(
-            help="The private table: a CSV, Parquet, Excel or Arrow file, a folder, or postgresql://host/database/table."
+            help="The private table: a CSV, Parquet, Excel or Arrow file, a folder, "
+            "postgresql://host/database/table or spark:///database.table."
         ),
     ],
     schema: Annotated[Path, typer.Option(help="The public schema: JSON or YAML.")],

@@ -23,4 +23,5 @@ def batches(source: Any, schema: Schema) -> Iterator[pa.Table]:
 
 def kind_of(source: Any) -> str:
     """What kind of table samples come as."""
-    return "arrow" if sql.is_source(source) or spark.is_frame(source) else tables.kind_of(source)
+    elsewhere = sql.is_source(source) or spark.is_frame(source) or spark.is_named(source)
+    return "arrow" if elsewhere else tables.kind_of(source)

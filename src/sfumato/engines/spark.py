@@ -7,7 +7,9 @@ may quote rows. The workers need this package.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +31,9 @@ from sfumato.tables.quiet import quiet
 
 T = TypeVar("T")
 Batches = Iterable[pa.RecordBatch]
+
+SCHEME = "spark://"
+FORM = "spark:///table or spark:///database.table"
 
 FAN = 16
 """Tables of this many partitions are added up at once, again and again until few are left."""
@@ -109,6 +114,35 @@ class Spark:
 def is_frame(data: Any) -> bool:
     """Whether this is a Spark DataFrame."""
     return type(data).__module__.partition(".")[0] == "pyspark" and hasattr(data, "mapInArrow")
+
+
+def is_named(data: Any) -> bool:
+    """Whether this is the name of a table of Spark."""
+    return isinstance(data, str) and data.startswith(SCHEME)
+
+
+def table_of(name: str) -> Any:
+    """The table of a name, from the session that runs, or from one that the settings of Spark describe.
+
+    Where the cluster is, and who may use it, is said there (spark-defaults.conf, SPARK_REMOTE) and not in a name.
+    """
+    words = [unquote(word) for word in name.removeprefix(SCHEME).removeprefix("/").split(".")]
+    if not name.startswith(f"{SCHEME}/") or not all(words) or len(words) > 3 or any("/" in word for word in words):
+        raise DataError(f"the name of a Spark table does not say which; write {FORM}")
+    session = _session()
+    quoted = ".".join("`" + word.replace("`", "``") + "`" for word in words)
+    return quiet(
+        f"Spark has no table {'.'.join(words)!r} that you may read; check its name, with its database, and your rights",
+        lambda: session.table(quoted),
+    )
+
+
+def _session() -> Any:
+    if find_spec("pyspark") is None:
+        raise DataError("reading from Spark needs more packages; install them with pip install 'sfumato[spark]'")
+    from pyspark.sql import SparkSession
+
+    return _quiet("start", lambda: SparkSession.builder.appName("sfumato").getOrCreate())
 
 
 def _types(schema: Schema, domain: Domain) -> str:

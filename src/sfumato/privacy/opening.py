@@ -71,6 +71,8 @@ def open_engine(
     """An engine for the rows of a table, of which each person keeps at most as many as the schema says."""
     intake = Intake(schema)
     try:
+        if spark.is_named(data):
+            data = spark.table_of(data)
         if spark.is_frame(data):
             if any(map(listed, schema.columns)):
                 check_lists(schema, data.count())
