@@ -1,6 +1,7 @@
 """Counting inside a database: codes that SQL computes are those of the codec, and what it cannot compute is refused."""
 
 import sqlite3
+from contextlib import closing
 from datetime import date, timedelta
 from itertools import combinations
 
@@ -242,8 +243,8 @@ def ruled(**more):
     return sfumato.Schema.parse({"name": "t", "columns": columns, "rules": rules, **more})
 
 
-@pytest.fixture
-def breaking(tmp_path):
+@pytest.fixture(params=["sqlite", "duckdb"])
+def breaking(request, tmp_path):
     """A database whose rows break every rule, and the same rows."""
     pytest.importorskip("ibis")
     rng, rows = np.random.default_rng(0), 400
@@ -257,11 +258,12 @@ def breaking(tmp_path):
             "city": rng.choice(["R", "O"], rows),
         }
     )
-    path = tmp_path / "breaking.sqlite"
-    with sqlite3.connect(path) as made:
+    path, connect = tmp_path / "breaking", pytest.importorskip(request.param.replace("sqlite", "sqlite3")).connect
+    with closing(connect(path)) as made:
         made.execute("create table t (age bigint, status text, pension bigint, grown text, low bigint, city text)")
-        made.executemany("insert into t values (?, ?, ?, ?, ?, ?)", zip(*table.to_pydict().values(), strict=True))
-    return f"sqlite:///{path}?table=t", table
+        made.executemany("insert into t values (?, ?, ?, ?, ?, ?)", list(zip(*table.to_pydict().values(), strict=True)))
+        made.commit()
+    return f"{request.param}:///{path}?table=t", table
 
 
 def test_rows_that_break_a_rule_count_inside_a_database_as_they_do_elsewhere(breaking):

@@ -1,15 +1,17 @@
-"""Rows that may not leave their database: coded and counted there, by a GROUP BY for each joint of the covering plan.
+"""Rows that may not leave their database: coded and counted there, by grouping sets: the joints of the covering plan.
 
 Only tables of counts come here. All queries run in one transaction that sees one state of the table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique
@@ -31,6 +33,11 @@ from sfumato.tables.quiet import quiet
 _BEGIN = {"postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "duckdb": "BEGIN", "sqlite": "BEGIN"}
 _POSTGRES_TEXT = (25, 1043)
 """The types text and varchar. Others that look like text, such as char(n), compare in ways of their own."""
+
+MOST_SETS = 64
+"""Joints that one query counts; each value is coded once for all of them."""
+
+Ints = NDArray[np.int64]
 
 
 class Database:
@@ -56,7 +63,7 @@ class Database:
                 column.name: case_of(column, kinds[column.name][0], schema.policy(column)) for column in schema.columns
             }
             self._refuse_bad_values(schema, {name: kind for name, (_, kind) in kinds.items()})
-            self._broken(())  # a row that no rule lets in is refused here, before anything is charged
+            list(self._broken({(): ()}))  # a row that no rule lets in is refused here, before anything is charged
             ((self.rows,),) = self._ask(f"SELECT COUNT(*) FROM {self._table}", [])  # noqa: S608
         except BaseException:
             self.close()
@@ -70,48 +77,69 @@ class Database:
         for clique in cliques:
             coding.domain.require_cells(clique, MOST_CELLS)
         homes = plan(coding.domain, tuple(cliques))
-        tables = {joint: self._joint(coding, joint) for joint in dict.fromkeys(homes)}
+        joints = list(dict.fromkeys(homes))
+        tables: dict[Clique, Marginal] = {}
+        most = 1 if self._kind == "sqlite" else MOST_SETS  # SQLite has no grouping sets
+        for first in range(0, len(joints), most):
+            tables |= self._joints(coding, joints[first : first + most])
         return (tables[home].project(clique) for clique, home in zip(cliques, homes, strict=True))
 
-    def _joint(self, coding: Coding, joint: Clique) -> Marginal:
-        domain = coding.domain.project(joint)
-        counts = np.zeros(domain.shape, dtype=np.int64)
-        if not joint:
-            counts[()] = self.rows
-            return Marginal(domain, counts)
-        lookups = [coding.lookup(name) for name in joint]
-        for *cell, number in self._grouped(lookups, breaking=False):
-            counts[tuple(map(int, cell))] = number
-        placed, numbers = self._broken([source for source, _ in lookups])
-        if placed is not None:
-            codes = [placed[source] if to is None else to[placed[source]] for source, to in lookups]
-            np.add.at(counts, tuple(codes), numbers)
-        if int(counts.sum()) != self.rows:
+    def _joints(self, coding: Coding, joints: Sequence[Clique]) -> dict[Clique, Marginal]:
+        """The tables of some joints."""
+        counts = {joint: np.zeros(coding.domain.project(joint).shape, dtype=np.int64) for joint in joints}
+        if () in counts:
+            counts[()][()] = self.rows
+        asked = [joint for joint in joints if joint]
+        lookups = {name: coding.lookup(name) for joint in asked for name in joint}
+        for joint, found in zip(asked, self._grouped(lookups, asked, breaking=False), strict=True):
+            counts[joint][tuple(found.T[:-1])] = found[:, -1]
+        for joint, placed, numbers in self._broken({joint: [lookups[name][0] for name in joint] for joint in asked}):
+            through = [(placed[source], to) for source, to in map(lookups.__getitem__, joint)]
+            np.add.at(counts[joint], tuple(codes if to is None else to[codes] for codes, to in through), numbers)
+        if any(int(one.sum()) != self.rows for one in counts.values()):
             raise DataError(f"{self._source} changed while it was counted; count a copy that nobody writes to")
-        return Marginal(domain, counts)
+        return {joint: Marginal(coding.domain.project(joint), one) for joint, one in counts.items()}
 
-    def _grouped(self, lookups: Sequence[tuple[str, Any]], breaking: bool) -> list[tuple[Any, ...]]:
-        """The counts of rows by their codes: of rows that break a rule, or of the others."""
+    def _grouped(self, lookups: Mapping[str, tuple[str, Any]], sets: Sequence[Clique], breaking: bool) -> list[Ints]:
+        """For each set of names the codes that rows have there, and in the last column how many rows.
+
+        Of rows that break a rule, or of the others. One query codes each value once for all sets.
+        """
+        if not sets:
+            return []
         asked = [] if self._rules is None else self._rules.codes
-        codes, parameters = self._codes([(source, self._cases[source], to) for source, to in (*lookups, *asked)])
-        names = [f"c{place}" for place in range(len(lookups) + len(asked))]
+        wanted = [*lookups.values(), *asked]
+        codes, parameters = self._codes([(source, self._cases[source], to) for source, to in wanted])
         where = ""
         if self._rules is not None:
-            condition = self._rules.condition(names[len(lookups) :])
+            condition = self._rules.condition([f"c{place}" for place in range(len(lookups), len(wanted))])
             where = f" WHERE {condition}" if breaking else f" WHERE NOT ({condition})"
-        by = ", ".join(names[: len(lookups)])
+        place = {name: place for place, name in enumerate(lookups)}
+        by = [", ".join(f"c{place[name]}" for name in one) for one in {frozenset(one): one for one in sets}.values()]
+        grouped = by[0] if len(by) == 1 else f"GROUPING SETS ({', '.join(f'({one})' for one in by)})"
+        names = ", ".join(f"c{place}" for place in place.values())
         coded = f"SELECT {codes} FROM {self._table}"  # noqa: S608 -- names are quoted, values are parameters
-        return self._ask(f"SELECT {by}, COUNT(*) FROM ({coded}) AS coded{where} GROUP BY {by}", parameters)  # noqa: S608
+        query = f"SELECT {names}, COUNT(*) FROM ({coded}) AS coded{where} GROUP BY {grouped}"  # noqa: S608
+        # A code is never null, so a null says that a column is not of this set.
+        found: dict[frozenset[str], list[tuple[Any, ...]]] = defaultdict(list)
+        for row in self._ask(query, parameters):
+            found[frozenset(name for name, code in zip(lookups, row, strict=False) if code is not None)].append(row)
+        return [
+            np.array(
+                [[*(row[place[name]] for name in one), row[-1]] for row in found[frozenset(one)]], dtype=np.int64
+            ).reshape(-1, len(one) + 1)
+            for one in sets
+        ]
 
-    def _broken(self, columns: Sequence[str]) -> tuple[Records | None, Any]:
-        """What rows that break a rule count as, and how many there are of each; in all columns, right in `columns`."""
-        if self._rules is None:
-            return None, None
-        names = list(dict.fromkeys((*columns, *self._rules.spoken)))
-        found = np.array(self._grouped([(name, None) for name in names], breaking=True), dtype=np.int64)
-        if not len(found):
-            return None, None
-        return self._rules.placed(dict(zip(names, found.T[:-1], strict=True))), found[:, -1]
+    def _broken(self, joints: Mapping[Clique, Sequence[str]]) -> Iterator[tuple[Clique, Records, Ints]]:
+        """What rows that break a rule count as, right in the columns of each joint, and how many there are of each."""
+        if self._rules is None or not self._rules.spoken:
+            return
+        sets = [tuple(dict.fromkeys((*columns, *self._rules.spoken))) for columns in joints.values()]
+        lookups = {name: (name, None) for one in sets for name in one}
+        for joint, names, found in zip(joints, sets, self._grouped(lookups, sets, breaking=True), strict=True):
+            if len(found):
+                yield joint, self._rules.placed(dict(zip(names, found.T[:-1], strict=True))), found[:, -1]
 
     def _refuse_bad_values(self, schema: Schema, types: dict[str, Any]) -> None:
         """Every value is looked at here, before anything is charged."""
