@@ -31,7 +31,7 @@ REASONS = {
     "installs": lambda line: re.match(
         r"(python -m )?(pip|pipx|podman|docker|make|apt|apt-get|install\.packages)\b", line
     ),
-    "another machine": lambda line: re.search(r"\.example\b|0\.0\.0\.0|podman run|--mailbox", line),
+    "another machine": lambda line: re.search(r"\.example\b|spark://|0\.0\.0\.0|podman run|--mailbox", line),
     "needs the signatures of all": lambda line: line.startswith("sfumato consortium check"),
     "needs the folder of a study": lambda line: re.match(r"sfumato (consortium|party|curate)\b", line),
     "usage": lambda line: "…" in line or " [" in line,
