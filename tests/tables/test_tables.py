@@ -9,6 +9,7 @@ import numpy as np
 import pandas
 import polars
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,8 @@ from sfumato.data.records import Records
 from sfumato.errors import DataError, FileError, IntakeWarning
 from sfumato.intake.codec import SchemaCodec
 from sfumato.schema.schema import Schema
+from sfumato.tables.persons import identifiers
+from sfumato.tables.texts import either
 
 COLUMNS = [
     {"name": "sex", "type": "categorical", "categories": ["f", "m"], "nullable": True, "null_values": ["?", ""]},
@@ -317,3 +320,29 @@ def test_a_column_of_which_nothing_can_be_read_is_warned_of_if_it_is_not_refused
     with pytest.warns(IntakeWarning, match=r"no value of x \(int64\) can be read"):
         tables.read(table, schema_of(**DAY, nullable=True, on_bad_value="missing"))
     tables.read(table, schema_of(**DAY))  # its values will be refused
+
+
+@given(
+    texts=st.lists(st.sampled_from(["", "a", "bcd", "\ufffd", None]), min_size=1, max_size=20),
+    start=st.integers(0, 8),
+    scalar_first=st.booleans(),
+)
+def test_a_slice_of_texts_may_be_mixed_with_one_text(texts, start, scalar_first):
+    part = pa.array(texts, pa.large_string()).slice(start)
+    for text in (None, "xyz"):
+        arms = (pa.scalar(text, pa.large_string()), part)
+        mask = pc.fill_null(pc.equal(part, "a"), False)
+        mixed = either(mask, *arms) if scalar_first else either(pc.invert(mask), *reversed(arms))
+        mixed.validate(full=True)
+        assert mixed.to_pylist() == [text if each == "a" else each for each in texts[start:]]
+
+
+@given(start=st.integers(0, 5), length=st.integers(1, 5))
+def test_persons_of_a_slice_are_those_of_its_rows(start, length):
+    texts = ["p1", "p22", None, "p\ufffd", "", "p4", "p55", "p6", "\ufffd", "p7"]
+    part = pa.chunked_array([pa.array(texts, pa.large_string()).slice(start, length)])
+    found = identifiers(part)
+    found.validate(full=True)
+    assert found.to_pylist() == [
+        None if text is None or "\ufffd" in text else text for text in texts[start : start + length]
+    ]

@@ -15,6 +15,7 @@ from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime
 from sfumato.schema.periods import seconds_of
 from sfumato.schema.rule_forms import Placed
 from sfumato.schema.rules import Rule, rule_problems
+from sfumato.tables.texts import either
 
 
 def violations(table: pa.Table, rules: Sequence[Rule], columns: Sequence[Column]) -> tuple[float, ...]:
@@ -56,7 +57,7 @@ def _without_tokens(column: Column, values: pa.Array) -> pa.Array:
     if not _is_text(values):
         return values
     tokens = pa.array(column.null_values, values.type)
-    return pc.if_else(pc.is_in(values, value_set=tokens), pa.scalar(None, values.type), values)
+    return either(pc.is_in(values, value_set=tokens), pa.scalar(None, values.type), values)
 
 
 def _is_text(values: pa.Array) -> bool:

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from sfumato.schema.spelling import EXACT, spelled_decimal, spelled_float
 from sfumato.tables.raw import MIXED, is_text, plain
+from sfumato.tables.texts import either
 
 
 def identifiers(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -28,7 +29,7 @@ def identifiers(values: pa.ChunkedArray) -> pa.ChunkedArray:
     elif not is_text(kind):
         return pa.chunked_array([pa.nulls(len(values), pa.large_string())])
     broken = pc.match_substring(values, "\ufffd")
-    return pc.if_else(broken, pa.scalar(None, pa.large_string()), values)
+    return either(broken, pa.scalar(None, pa.large_string()), values)
 
 
 def _spelled(values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.schema.columns import Boolean, Column, Date, Datetime, Number
+
+
+def either(condition: Any, chosen: Any, other: Any) -> Any:
+    """`pc.if_else` for text: `chosen` where the condition holds, else `other`; each may be a scalar.
+
+    Before PyArrow 24, `if_else` of a scalar and a slice of a text array has offsets that point out of its buffers.
+    Two arrays are right in every version, so a scalar is repeated.
+    """
+    arms = (
+        pa.repeat(values, len(condition)) if isinstance(values, pa.Scalar) else values for values in (chosen, other)
+    )
+    return pc.if_else(condition, *arms)
 
 
 def as_text(array: pa.Array, column: Column) -> pa.Array:
@@ -36,7 +50,7 @@ def _fixed_point(array: pa.Array, decimals: int) -> pa.Array:
         text = pc.binary_join_element_wise(text, digits, pa.scalar(".", pa.large_string()))
     sign = pc.if_else(pa.array(ticks < 0), *(pa.scalar(one, pa.large_string()) for one in ("-", "")))
     text = pc.binary_join_element_wise(sign, text, pa.scalar("", pa.large_string()))
-    return pc.if_else(array.is_valid(), text, pa.scalar(None, pa.large_string()))
+    return either(array.is_valid(), text, pa.scalar(None, pa.large_string()))
 
 
 def _strings(integers: NDArray[np.int64]) -> pa.Array:

@@ -18,7 +18,7 @@ from sfumato.schema.columns import Column
 from sfumato.schema.schema import Schema
 from sfumato.tables.files import delimiter_of, ending_of
 from sfumato.tables.frames import typed
-from sfumato.tables.texts import as_text
+from sfumato.tables.texts import as_text, either
 
 _ROWS_AT_ONCE = 1 << 16
 
@@ -59,7 +59,7 @@ def _write_csv(parts: Iterator[pa.Table], file: BinaryIO | gzip.GzipFile, delimi
     for batch in batches:
         fields = [_field(array, column, delimiter) for array, column in zip(batch.columns, columns, strict=True)]
         if len(fields) == 1:  # an empty line is no row: write the empty text in quotes
-            fields = [pc.if_else(pc.equal(fields[0], ""), pa.scalar('""', pa.large_string()), fields[0])]
+            fields = [either(pc.equal(fields[0], ""), pa.scalar('""', pa.large_string()), fields[0])]
         lines = pc.binary_join_element_wise(*fields, pa.scalar(delimiter, pa.large_string()))
         ended = pc.binary_join_element_wise(lines, pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string()))
         file.write(ended.buffers()[2])

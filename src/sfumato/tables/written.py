@@ -11,6 +11,7 @@ from sfumato.schema.columns import Integer, Number
 from sfumato.schema.reading import Written
 from sfumato.schema.schema import Schema
 from sfumato.tables.raw import MIXED, is_text, plain
+from sfumato.tables.texts import either
 
 UNREADABLE = "\ufffd"
 """Stands for a text that is no number as the schema says numbers are written. It is no number in any other way."""
@@ -66,5 +67,5 @@ def plain_numbers(texts: pa.Array, written: Written, tokens: tuple[str, ...] = (
     if written.thousands is not None:
         bare = pc.replace_substring(bare, written.thousands, "")
     bare = pc.replace_substring(bare, written.decimal, ".")
-    rewritten = pc.if_else(valid, bare, pa.scalar(UNREADABLE, kind))
+    rewritten = either(valid, bare, pa.scalar(UNREADABLE, kind))
     return pc.if_else(is_token, texts, rewritten)
