@@ -100,6 +100,7 @@ def frame(values, dtype=None):
 PANDAS = {
     "guessed": (frame, anything),
     "guessed, numbers": (frame, integers | floats | nothing),
+    "guessed, complex numbers": (frame, integers | floats | st.sampled_from([1j, float("nan")])),
     "guessed, truth values": (frame, st.booleans() | nothing),
     "object": (lambda values: frame(values, object), anything | st.just("\ud800")),
     "nullable": (lambda values: frame(values).convert_dtypes(), anything),
@@ -122,7 +123,7 @@ TYPED = {
     "text": (texts, pa.string()),
     "integer": (integers, pa.int64()),
     "float": (floats | st.just(float("nan")), pa.float64()),
-    "half": (st.sampled_from([0.5, 1.0, 2.0]), pa.float16()),
+    "half": (st.sampled_from([np.float16(number) for number in (0.5, 1, 2)]), pa.float16()),
     "decimal": (decimals, pa.decimal128(30, 5)),
     "truth": (st.booleans(), pa.bool_()),
     "day": (days, pa.date32()),

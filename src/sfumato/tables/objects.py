@@ -72,6 +72,8 @@ def cell(value: Any) -> Cell:
             return "number", spelled_integer(value)
         case float():
             return ("number", spelled_float(value)) if value == value else None
+        case complex() if value.imag == 0:  # what pandas makes of all numbers of a column beside a complex one
+            return cell(value.real)
         case Decimal():
             return ("number", spelled_decimal(value)) if not value.is_nan() else None
         case _ if value is None or type(value).__name__ in _NOTHING:
