@@ -11,6 +11,10 @@ for name in ("resource", "fcntl", "pwd", "grp", "termios", "tty", "pty", "syslog
     sys.modules[name] = None  # an import of it fails
 for name in ("fork", "forkpty", "register_at_fork", "wait4", "killpg", "getuid", "mkfifo", "O_NOFOLLOW", "O_NONBLOCK"):
     delattr(os, name)
+# What the standard library goes by where it chooses between ways: shutil then removes folders as it does on Windows.
+for found in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
+    found.clear()
+assert "shutil" not in sys.modules
 
 from sfumato.cli import main
 
