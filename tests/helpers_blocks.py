@@ -25,9 +25,8 @@ REASONS = {
     "a person answers": lambda line: re.match(
         r"sfumato (schema edit|app|account add|consortium sign|party serve)\b", line
     ),
-    "takes minutes": lambda line: re.match(
-        r"(sfumato (plan|audit|bench|demo .*--parties)|make|python benchmarks/)", line
-    ),
+    "takes minutes": lambda line: re.match(r"(sfumato bench|make|python benchmarks/)", line),
+    "takes many seconds": lambda line: re.match(r"sfumato (audit|plan|demo .*--parties)", line),
     "installs": lambda line: re.match(
         r"(python -m )?(pip|pipx|podman|docker|make|apt|apt-get|install\.packages)\b", line
     ),
