@@ -53,3 +53,11 @@ def open_account(page, origin, population, epsilon="4", two_names_above=""):
     page.get_by_label("Two persons for a release above").fill(two_names_above)
     page.get_by_role("button", name="Open the account").click()
     page.get_by_role("heading", name=population).wait_for()
+
+
+def shows(page, text, tries=600):
+    """Wait until the source of a page has a text: a click does not wait for the page that it leads to."""
+    while text not in page.content():
+        tries -= 1
+        assert tries, f"the page never showed {text!r}"
+        page.wait_for_timeout(100)

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
+from steps import shows
 
 PICTURES = os.environ.get("SFUMATO_PICTURES")
 """A folder for pictures of all pages; without it none are taken."""
@@ -73,7 +75,7 @@ def test_every_field_has_a_name_and_every_page_one_heading(furnished):
     page = furnished.page
     for name in PAGES:
         page.goto(address(furnished, name), timeout=120_000)
-        assert page.get_by_role("heading", level=1).count() == 1
+        expect(page.get_by_role("heading", level=1)).to_have_count(1)
         nameless = page.evaluate(
             """[...document.querySelectorAll("input:not([type=hidden]), select, textarea")].filter(
             one => !one.labels.length && !one.ariaLabel).map(one => one.outerHTML)"""
@@ -101,8 +103,8 @@ def test_what_is_printed_has_the_figures_and_no_buttons(furnished):
     page.goto(address(furnished, "release"))
     page.emulate_media(media="print")
     assert page.get_by_role("region", name="Answer").is_visible()
-    assert page.get_by_role("button", name="Ask").count() == 0
-    assert page.get_by_role("navigation").count() == 0
+    expect(page.get_by_role("button", name="Ask")).to_have_count(0)
+    expect(page.get_by_role("navigation")).to_have_count(0)
     if PICTURES:
         page.screenshot(path=Path(PICTURES) / "release-paper.png", full_page=True)
     page.emulate_media(media="screen")
@@ -139,7 +141,7 @@ def test_two_persons_pay_what_one_may_not(furnished):
     )
     assert "needs the approval of two persons" in early.text()
     page.goto(furnished.proposal)
-    assert page.get_by_role("button", name="Pay and start").count() == 0
+    expect(page.get_by_role("button", name="Pay and start")).to_have_count(0)
     page.locator("#person").fill("ann  STEWARD")
     page.get_by_role("button", name="Approve").click()
     page.get_by_text("another person has to").wait_for()
@@ -152,7 +154,7 @@ def test_two_persons_pay_what_one_may_not(furnished):
     page.get_by_role("heading", name="people-2").wait_for()
     page.get_by_role("button", name="Stop the run").click()
     page.get_by_text("Stopped.").wait_for(timeout=120_000)
-    assert "It cost" in page.content()
+    shows(page, "It cost")
 
 
 def test_more_rows_obey_all_conditions(furnished):
@@ -176,12 +178,12 @@ def test_more_rows_obey_all_conditions(furnished):
 def test_an_answer_has_a_chart_and_intervals(furnished):
     page = furnished.page
     page.goto(address(furnished, "release"))
-    assert page.locator("svg.chart rect").count() == 21
-    assert page.get_by_role("region", name="Answer").get_by_role("row").count() == 22
+    expect(page.locator("svg.chart rect")).to_have_count(21)
+    expect(page.get_by_role("region", name="Answer").get_by_role("row")).to_have_count(22)
     # Noise decides which pairs are measured, and only a measured table gives intervals. Single columns always are.
     page.goto(furnished.server.origin + "/release/people-1?column=7")
-    assert page.locator("svg.chart rect").count() == 7
-    assert page.locator("svg.chart line.interval").count() == 3 * 7
+    expect(page.locator("svg.chart rect")).to_have_count(7)
+    expect(page.locator("svg.chart line.interval")).to_have_count(3 * 7)
 
 
 def test_an_audit_runs_beside_the_page(furnished):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+from playwright.sync_api import expect
 from test_pages import look_at
 
 from conftest import start_server
@@ -83,7 +84,7 @@ def test_a_round_is_approved_on_the_page_with_its_tables_and_cost(browser, tmp_p
                     text = page.locator(".waits").inner_text()
                     assert "standard deviation" in text
                     assert "epsilon 0 before" in text
-                    assert page.locator("img").count() == 0
+                    expect(page.locator("img")).to_have_count(0)
                     look_at(page, "study", problems)
                     token = page.locator("input[name=form_token]").first.input_value()
                     stale = {
@@ -104,7 +105,9 @@ def test_a_round_is_approved_on_the_page_with_its_tables_and_cost(browser, tmp_p
         assert rounds >= 1
         assert problems == []
         page.reload()
-        assert page.get_by_role("region", name="Rounds of north").get_by_text("north, south, west").count() == rounds
+        expect(page.get_by_role("region", name="Rounds of north").get_by_text("north, south, west")).to_have_count(
+            rounds
+        )
         assert "Ann Steward" in (studies / "north-work" / "audit.jsonl").read_text()
     finally:
         for process in processes:

@@ -3,7 +3,8 @@
 import csv
 import json
 
-from steps import begin_survey, confirm_and_pay, pay, wait_for_end
+from playwright.sync_api import expect
+from steps import begin_survey, confirm_and_pay, pay, shows, wait_for_end
 
 from conftest import start_server
 
@@ -19,23 +20,23 @@ def test_the_survey_becomes_a_release_that_answers_without_a_script(open_page, s
     confirm_and_pay(page, "survey-1")
     wait_for_end(page)
     page.get_by_role("link", name="Open the release").click()
-    assert "epsilon = 1" in page.content()
+    shows(page, "epsilon = 1")
     page.get_by_label("sex", exact=True).check()
     page.get_by_role("button", name="Ask").click()
-    assert page.get_by_role("region", name="Answer").get_by_role("row").count() == 4
+    expect(page.get_by_role("region", name="Answer").get_by_role("row")).to_have_count(4)
     with page.expect_download() as download:
         page.get_by_role("button", name="Draw").click()
     with open(download.value.path(), newline="") as file:
         assert len(list(csv.DictReader(file))) == 1000
     description = json.loads((server.folder / "releases" / "survey-1" / "release.json").read_text())
-    assert description["guarantee"] in page.content()
+    shows(page, description["guarantee"])
 
 
 def test_a_run_survives_a_reload_a_second_tab_and_a_killed_server(open_page, server, browser, tmp_path):
     page = open_page()
     begin_survey(page)
     pay(page, "survey-2")
-    assert "Stopping now costs" in page.content()
+    shows(page, "Stopping now costs")
     other = page.context.new_page()
     other.goto(page.url)
     page.reload()
@@ -68,36 +69,36 @@ def test_a_table_of_a_hundred_columns_with_hostile_names(open_page, tmp_path):
     page.get_by_label("The file").select_option(label="data/<b>wide.csv")
     page.get_by_text("One row: every person").click()
     page.get_by_role("button", name="Draft the schema").click()
-    assert "100 columns" in page.content()
-    assert page.locator("tbody").get_by_role("checkbox").count() == 100
-    assert page.title() == "Schema of wide · Sfumato"
-    assert page.locator("img").count() == 0
+    shows(page, "100 columns")
+    expect(page.locator("tbody").get_by_role("checkbox")).to_have_count(100)
+    expect(page).to_have_title("Schema of wide · Sfumato")
+    expect(page.locator("img")).to_have_count(0)
     assert "{{ 7*7 }}" in page.locator("table").inner_text()
     page.get_by_label("Find", exact=True).fill("column 9")
     page.get_by_label("Show", exact=True).select_option("observed domains")
     page.get_by_role("button", name="Filter").click()
-    assert page.locator("tbody").get_by_role("checkbox").count() == 7
+    expect(page.locator("tbody").get_by_role("checkbox")).to_have_count(7)
     page.get_by_text("Declare one domain for all of them").click()
     page.get_by_label("Type", exact=True).select_option("categorical")
     page.get_by_label("All labels, one a line").fill("0\n1\n2")
     page.get_by_label("All 7 that are shown").check()
     page.get_by_role("button", name="Declare").click()
-    assert page.locator("tbody").get_by_role("checkbox").count() == 0, "declared columns are observed no more"
+    expect(page.locator("tbody").get_by_role("checkbox")).to_have_count(0)
     page.get_by_label("Find", exact=True).fill("")
     page.get_by_label("Show", exact=True).select_option("observed domains")
     page.get_by_role("button", name="Filter").click()
     page.get_by_label("Tick all that are shown").check()
-    assert page.locator("#ticked").inner_text() == "(93)"
+    expect(page.locator("#ticked")).to_have_text("(93)")
     page.get_by_label("Your name").fill("A. Steward")
     page.get_by_label("Why these values may be public").fill("made up for a test")
     page.get_by_role("button", name="Sign for the observed domains").click()
-    assert page.locator("tbody tr").count() == 0
+    expect(page.locator("tbody tr")).to_have_count(0)
     page.get_by_label("Find", exact=True).fill("column 8")
     page.get_by_label("Show", exact=True).select_option("all columns")
     page.get_by_role("button", name="Filter").click()
     page.get_by_label("All 11 that are shown").check()
     page.get_by_role("button", name="Leave out of the release").click()
-    assert "89 columns" in page.content()
+    shows(page, "89 columns")
     pay(page, "wide-1")
     wait_for_end(page)
 
