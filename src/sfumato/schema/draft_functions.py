@@ -28,10 +28,10 @@ Codes = NDArray[np.int64]
 
 LARGEST_SOURCE = 1_000
 LEAST_ROWS = 5
-"""A column is taken for a function of another only if each value of that one is in so many rows, on average."""
+"""A column is taken for a function of another only if each value of that one is in this many rows, on average."""
 
 MOST_INTERVALS, LEAST_IN_INTERVAL = 64, 10
-"""A function of numbers has at most so many intervals, with at least so many rows in each."""
+"""A function of numbers has at most this many intervals, with at least this many rows in each."""
 
 MOST_IMAGES = 128
 TRIED = 2_000
