@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import lcm
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import Field, Strict, model_validator
 
+from sfumato.schema.declaration import Declaration
 from sfumato.schema.dtypes import DtypeName, name_problems
 from sfumato.schema.features import Compress, Derived, Level
-from sfumato.schema.fields import BadValue, DomainFrom, DomainSource, Flag, Name, Text, complaint, repetition
+from sfumato.schema.fields import BadValue, DomainFrom, DomainSource, Flag, Name, Text, repetition
 
 MOST_PARTED = 100
 """Of more rows of a person, shares of its 27,720 parts would be rounded too much."""
 
 
-class Unit(BaseModel):
+class Unit(Declaration):
     """Whom privacy protects: a person who owns at most `rows` rows, told apart by the identifier `column`.
 
     Of a person with more rows, `keep` says which are counted: a random choice, or the first or latest by `order_by`.
     `count` says what a table adds up to: rows, or persons. Then each of m rows of a person counts 1/m. `rows_from` says
     where the number of rows comes from, as `domain_from` does for a column.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     rows: Annotated[int, Strict(), Field(ge=1)] = 1
     rows_from: DomainFrom = DomainSource.DECLARED
@@ -41,23 +40,18 @@ class Unit(BaseModel):
         """
         return lcm(*range(1, min(self.rows, 12) + 1)) if self.count == "persons" else 1
 
-    @model_validator(mode="after")
-    def _refuse_problems(self) -> Self:
+    def problems(self) -> Iterator[str]:
+        """Which keys do not go together."""
         if (self.keep == "random") != (self.order_by is None):
-            raise complaint("'keep' first or latest needs 'order_by', and no other does; give both or neither")
+            yield "'keep' first or latest needs 'order_by', and no other does; give both or neither"
         if self.order_by is not None and self.column is None:
-            raise complaint("'keep' needs 'column', which tells whose rows they are")
+            yield "'keep' needs 'column', which tells whose rows they are"
         if self.count == "persons" and (self.column is None or self.rows > MOST_PARTED):
-            raise complaint(
-                f"'count' of persons needs 'column' and at most {MOST_PARTED} rows of a person; change these"
-            )
-        return self
+            yield f"'count' of persons needs 'column' and at most {MOST_PARTED} rows of a person; change these"
 
 
-class ColumnBase(BaseModel):
+class ColumnBase(Declaration):
     """What all kinds of column have in common."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: Name
     type: str
@@ -85,12 +79,6 @@ class ColumnBase(BaseModel):
         if isinstance(keys, Mapping) and keys.get("nullable") is True and "null_values" not in keys:
             return {**keys, "null_values": [""]}
         return keys
-
-    @model_validator(mode="after")
-    def _refuse_problems(self) -> Self:
-        for problem in self.problems():
-            raise complaint(problem)
-        return self
 
     def problems(self) -> Iterator[str]:
         """What is wrong with this declaration; a problem may rely on those before it being absent."""

@@ -7,30 +7,17 @@ public declarations: what they do to a row depends on that row alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import Field, Strict
 
-from sfumato.schema.fields import Name, Real, Text, complaint, repetition
+from sfumato.schema.declaration import Declaration
+from sfumato.schema.fields import Name, Real, Text, repetition
 
 Names = Annotated[tuple[Name, ...], Field(min_length=2)]
 
 
-class _Declaration(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    @model_validator(mode="after")
-    def _refuse_problems(self) -> Self:
-        for problem in self.problems():
-            raise complaint(problem)
-        return self
-
-    def problems(self) -> Iterator[str]:
-        """What is wrong with this declaration by itself."""
-        yield from ()
-
-
-class Compress(_Declaration):
+class Compress(Declaration):
     """Merge values whose noisy count is below max(`sigmas` standard deviations of its noise, `count`)."""
 
     sigmas: Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)] = 4.5
@@ -41,7 +28,7 @@ Level = Annotated[int, Strict(), Field(ge=2)] | dict[Text, tuple[Text, ...]]
 """A coarser version of a column: how many neighbouring codes become one, or the values of each group."""
 
 
-class Derived(_Declaration):
+class Derived(Declaration):
     """A column that is a public function of the column `of`.
 
     `values` maps every value of a column of labels; with `edges`, it lists one value for each interval [e0, e1),
@@ -62,7 +49,7 @@ class Derived(_Declaration):
             yield "key 'derived.edges' must grow"
 
 
-class Recode(_Declaration):
+class Recode(Declaration):
     """Several columns as one attribute `name`; of their combinations, the rare ones are merged."""
 
     name: Name
@@ -74,7 +61,7 @@ class Recode(_Declaration):
         yield from repetition("columns", self.columns)
 
 
-class Together(_Declaration):
+class Together(Declaration):
     """Columns that have the same value in nearly every row where they have one: one attribute `name` stands for all.
 
     A row is read by the first of its values that is not missing.
@@ -88,7 +75,7 @@ class Together(_Declaration):
         yield from repetition("columns", self.columns)
 
 
-class MissingPattern(_Declaration):
+class MissingPattern(Declaration):
     """An attribute `name` that says which of its columns are missing; rare patterns are merged.
 
     It decides what is missing in columns that move together. Other columns keep their own code for missing, and the

@@ -7,32 +7,19 @@ then on the schema says it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
 
-from sfumato.schema.fields import Flag, Name, Text, complaint, repetition
+from sfumato.schema.declaration import Declaration
+from sfumato.schema.fields import Flag, Name, Text, repetition
 
 SEPARATORS = (",", ";", "\t", "|")
 # In all but UTF-8 a byte is a letter, and the bytes of ASCII are those of ASCII: no byte of a row reaches another row.
 ENCODINGS = ("utf-8", "cp1252", "latin-1", "iso8859-15", "cp1250", "iso8859-2", "cp1251", "cp850", "mac-roman")
 
 
-class _Stated(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    @model_validator(mode="after")
-    def _refuse_problems(self) -> Self:
-        for problem in self.problems():
-            raise complaint(problem)
-        return self
-
-    def problems(self) -> Iterator[str]:
-        """What is wrong with it."""
-        yield from ()
-
-
-class Reading(_Stated):
+class Reading(Declaration):
     """How a file holds a table; what is not said is as its ending says.
 
     Args:
@@ -50,7 +37,7 @@ class Reading(_Stated):
     sheet: Name | None = None
 
 
-class Written(_Stated):
+class Written(Declaration):
     """How the numbers of a column are written as text.
 
     Args:

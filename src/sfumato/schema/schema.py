@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError, model_validator
+from pydantic import Field, Strict, ValidationError, model_validator
 
 from sfumato.errors import SchemaError
 from sfumato.schema.acceptance import ROWS, RULES, Acceptance, acceptance_problems
@@ -19,6 +19,7 @@ from sfumato.schema.columns import Column
 from sfumato.schema.compiled import Compiled, compiled, with_cuts
 from sfumato.schema.contradictions import contradiction
 from sfumato.schema.cross_checks import arrangement_problems
+from sfumato.schema.declaration import Declaration
 from sfumato.schema.expansion import MOST, expanded_size
 from sfumato.schema.features import MissingPattern, Recode, Together
 from sfumato.schema.fields import BadValue, DomainFrom, DomainSource, Flag, Name, Text, complaint, repetition
@@ -31,7 +32,7 @@ from sfumato.schema.rules import Rule, rule_problems
 __all__ = ["Schema", "Unit"]
 
 
-class Schema(BaseModel):
+class Schema(Declaration):
     """The declared columns of a table, in order, and whom privacy protects.
 
     >>> age = {"name": "age", "type": "integer", "min": 0, "max": 99}
@@ -39,8 +40,6 @@ class Schema(BaseModel):
     >>> schema["age"].max
     99
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: Name
     source: Text | None = None
@@ -116,13 +115,8 @@ class Schema(BaseModel):
             return keys
         return {key: value for key, value in keys.items() if key not in ("rows", "splits")}
 
-    @model_validator(mode="after")
-    def _refuse_problems(self) -> Self:
-        for problem in self._problems():
-            raise complaint(problem)
-        return self
-
-    def _problems(self) -> Iterator[str]:
+    def problems(self) -> Iterator[str]:
+        """What is wrong with this schema as a whole; its parts have spoken before."""
         names = [column.name for column in self.columns]
         for name in dict.fromkeys(names):
             if names.count(name) > 1:
