@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sfumato import kernels
+from sfumato import kernels, loops
 from sfumato.kernels import fallback
 
 IMPLEMENTATIONS = [fallback]
@@ -157,7 +157,8 @@ def test_swaps_in_slices_and_with_wide_codes_are_the_same_swaps(monkeypatch):
     made, table = swapped([[0, 1]], [[5, 7]], excess)
     assert made > 0
     assert np.array_equal(table[2], first[2])  # in no table, so it never moves, however wide its codes are
-    monkeypatch.setattr(compiled, "SLICE", 999)
+    monkeypatch.setattr(loops, "SLICE", 0)
+    monkeypatch.setattr(loops, "FIRST", 999)
     again, sliced = swapped([[0, 1]], [[5, 7]], excess)
     assert again == made
     assert np.array_equal(sliced, table)

@@ -19,11 +19,11 @@ int64_t sfumato_swap(uint32_t *table, int64_t rows, int32_t d, const int32_t *ta
                      const uint32_t *table_stride, const int64_t *offset, const int32_t *in_start,
                      const int32_t *in_table, const uint32_t *in_stride, float *excess, int64_t proposals,
                      uint64_t *state, int64_t *touched);
-int64_t sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, const int32_t *first,
-                        const int32_t *column, const int32_t *stride, const int32_t *offset, const int32_t *in_first,
-                        const int32_t *in_offset, const int32_t *in_stride, const int32_t *o_first,
-                        const int32_t *other, const int32_t *o_stride, float *cell, float *energy, int64_t proposals,
-                        int64_t most, uint64_t *state, int32_t *touched);
+void sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, const int32_t *first, const int32_t *column,
+                     const int32_t *stride, const int32_t *offset, const int32_t *in_first, const int32_t *in_offset,
+                     const int32_t *in_stride, const int32_t *o_first, const int32_t *other, const int32_t *o_stride,
+                     float *cell, float *energy, int64_t proposals, int64_t most, uint64_t *state, int32_t *touched,
+                     int64_t *so_far, int64_t steps);
 int64_t sfumato_swap_16(uint16_t *table, int64_t rows, int32_t d, const int32_t *table_start,
                         const int32_t *table_column, const uint32_t *table_stride, const int64_t *offset,
                         const int32_t *in_start, const int32_t *in_table, const uint32_t *in_stride, float *excess,

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
-from threading import Thread
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels._compiled import ffi, lib
+from sfumato.loops import sliced
 
 SMALL = 1 << 16
 """Cells of a table whose cell numbers fit in 16 bits, which halves the work of counting it."""
-
-SLICE = 1 << 20
-"""Swaps that are tried in one call: Python hears an interrupt between two, some tenths of a second apart."""
 
 
 def count(
@@ -145,11 +142,17 @@ def swap(
         ffi.new("uint32_t[]", [step for found in occurs for _, step in found]),
         _pointer("float *", excess),
     )
-    made = 0
-    for first in range(0, proposals, SLICE):
+    made = done = 0
+
+    def some(steps: int) -> tuple[int, int]:
+        nonlocal made, done
         rows = (_pointer(kind, by_row), by_row.shape[0], by_row.shape[1])
-        here = min(SLICE, proposals - first)
+        here = min(steps, proposals - done)
         made += run(*rows, *structure, here, _pointer("uint64_t *", state), _pointer("int64_t *", touched))
+        done += here
+        return done, proposals
+
+    sliced("swaps", some)
     for name, column in zip(moving, by_row.T, strict=True):
         table[name] = column
     return made
@@ -179,42 +182,38 @@ def improve(
     energy = np.empty(count, dtype=np.float32)
     touched = np.empty(4 * max(1, len(columns)), dtype=np.int32)
     state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
-    return _heard(
-        lambda: lib.sfumato_improve(
-            _pointer("uint16_t *", rows),
-            count,
-            width,
-            len(columns),
-            ffi.new("int32_t[]", [0, *accumulate(map(len, columns))]),
-            ffi.new("int32_t[]", [name for names in columns for name in names]),
-            ffi.new("int32_t[]", [step for steps in strides for step in steps]),
-            ffi.new("int32_t[]", starts),
-            ffi.new("int32_t[]", [0, *accumulate(map(len, entries))]),
-            ffi.new("int32_t[]", [start for start, _, _ in flat]),
-            ffi.new("int32_t[]", [step for _, step, _ in flat]),
-            ffi.new("int32_t[]", [0, *accumulate(len(others) for _, _, others in flat)]),
-            ffi.new("int32_t[]", [name for _, _, others in flat for name, _ in others]),
-            ffi.new("int32_t[]", [step for _, _, others in flat for _, step in others]),
-            _pointer("float *", cells),
-            _pointer("float *", energy),
-            proposals,
-            most,
-            _pointer("uint64_t *", state),
-            _pointer("int32_t *", touched),
-        )
+    so_far = np.zeros(8, dtype=np.int64)
+    problem = (
+        _pointer("uint16_t *", rows),
+        count,
+        width,
+        len(columns),
+        ffi.new("int32_t[]", [0, *accumulate(map(len, columns))]),
+        ffi.new("int32_t[]", [name for names in columns for name in names]),
+        ffi.new("int32_t[]", [step for steps in strides for step in steps]),
+        ffi.new("int32_t[]", starts),
+        ffi.new("int32_t[]", [0, *accumulate(map(len, entries))]),
+        ffi.new("int32_t[]", [start for start, _, _ in flat]),
+        ffi.new("int32_t[]", [step for _, step, _ in flat]),
+        ffi.new("int32_t[]", [0, *accumulate(len(others) for _, _, others in flat)]),
+        ffi.new("int32_t[]", [name for _, _, others in flat for name, _ in others]),
+        ffi.new("int32_t[]", [step for _, _, others in flat for _, step in others]),
+        _pointer("float *", cells),
+        _pointer("float *", energy),
+        proposals,
+        most,
+        _pointer("uint64_t *", state),
+        _pointer("int32_t *", touched),
+        _pointer("int64_t *", so_far),
     )
 
+    def some(steps: int) -> tuple[int, int]:
+        lib.sfumato_improve(*problem, steps)
+        looked, done, busy = so_far[:3].tolist()
+        return looked + done, count + min(busy + proposals, most)
 
-def _heard(call: Callable[[], int]) -> int:
-    """What a long call gives. It runs in a thread of its own, and this one waits: so an interrupt is heard at once.
-
-    A call that was interrupted goes on until it ends or the process does; nobody looks at its arrays any more.
-    """
-    found: list[int] = []
-    worker = Thread(target=lambda: found.append(int(call())), daemon=True)
-    worker.start()
-    worker.join()
-    return found[0]
+    sliced("moves", some)
+    return int(so_far[3])
 
 
 def _strides(sizes: Sequence[int]) -> list[int]:

@@ -227,7 +227,14 @@ DEFINE_SWAP(sfumato_swap, uint32_t)
  *
  * `touched` has room for 4 cells of every table. No loop over tables has a branch that depends on cells: a wrong guess of
  * the processor would cost more than the sums.
+ *
+ * A call takes `steps` steps at most and leaves in `so_far` what the next one goes on from; it starts with zeros. First,
+ * a step gives one row its energy; then it is a proposal. What is made does not depend on where calls end.
  */
+typedef struct {
+    int64_t looked, done, busy, made, copies, copied, copied_before, often;
+} so_far_t;
+
 #define OFTEN 4
 #define SELDOM 20
 #define AMONG 4
@@ -257,24 +264,24 @@ static float look(const uint16_t *row, int32_t tables, const int32_t *first, con
     return energy;
 }
 
-int64_t sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, const int32_t *first,
-                        const int32_t *column, const int32_t *stride, const int32_t *offset, const int32_t *in_first,
-                        const int32_t *in_offset, const int32_t *in_stride, const int32_t *o_first,
-                        const int32_t *other, const int32_t *o_stride, float *cell, float *energy, int64_t proposals,
-                        int64_t most, uint64_t *state, int32_t *touched)
+void sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, const int32_t *first, const int32_t *column,
+                     const int32_t *stride, const int32_t *offset, const int32_t *in_first, const int32_t *in_offset,
+                     const int32_t *in_stride, const int32_t *o_first, const int32_t *other, const int32_t *o_stride,
+                     float *cell, float *energy, int64_t proposals, int64_t most, uint64_t *state, int32_t *touched,
+                     int64_t *so_far, int64_t steps)
 {
-    int64_t made = 0, copies = 0, copied = 0, copied_before = 0, busy = 0;
-    uint32_t interval = SELDOM;
-    for (int64_t r = 0; r < n; r++)
-        energy[r] = look(rows + r * d, tables, first, column, stride, offset, cell, touched);
-    for (int64_t done = 0; done < busy + proposals && done < most; done++) {
+    so_far_t *now = (so_far_t *)so_far;
+    for (; now->looked < n && steps > 0; now->looked++, steps--)
+        energy[now->looked] =
+            look(rows + now->looked * d, tables, first, column, stride, offset, cell, touched);
+    for (; steps > 0 && now->done < now->busy + proposals && now->done < most; now->done++, steps--) {
         float change = 0;
-        if (below(state, interval) == 0) {
-            if (++copies % LOOK == 0) {
-                interval = copied - copied_before > LOOK / 5 ? OFTEN : SELDOM;
-                copied_before = copied;
+        if (below(state, now->often ? OFTEN : SELDOM) == 0) {
+            if (++now->copies % LOOK == 0) {
+                now->often = now->copied - now->copied_before > LOOK / 5;
+                now->copied_before = now->copied;
             }
-            if (interval == OFTEN) busy = done;
+            if (now->often) now->busy = now->done;
             int64_t source = tournament(state, energy, n, -1), lost = tournament(state, energy, n, 1);
             int32_t *a = touched, *b = touched + tables;
             float low = look(rows + source * d, tables, first, column, stride, offset, cell, a);
@@ -290,8 +297,8 @@ int64_t sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, co
                 cell[a[t]] += 1;
                 cell[b[t]] -= 1;
             }
-            copied++;
-            made++;
+            now->copied++;
+            now->made++;
             continue;
         }
         int32_t j = (int32_t)below(state, (uint32_t)d);
@@ -314,7 +321,7 @@ int64_t sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, co
             change += u == v ? 0.0f : here;
         }
         if (change >= 0) continue;
-        made++;
+        now->made++;
         one[j] = (uint16_t)y;
         two[j] = (uint16_t)x;
         energy[r1] += change / 4; /* the sum changes by about twice what both energies change by */
@@ -326,5 +333,4 @@ int64_t sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, co
             cell[to[3]] += 1;
         }
     }
-    return made;
 }
