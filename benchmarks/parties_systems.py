@@ -69,12 +69,12 @@ Synthesize = Callable[[list[pa.Table], Schema, str], Records]
 
 
 def with_rounds(rounds: int) -> Recipe:
-    """Our DP-SUBN with so many joint frontier rounds."""
+    """Our DP-SUBN with this many joint frontier rounds."""
     return replace(DP_SUBN, name=f"dp-subn, {rounds} rounds", learn=_searching(rounds=rounds))
 
 
 def with_views(cells: int) -> Recipe:
-    """Our DP-SUBN with views of at most so many cells."""
+    """Our DP-SUBN with views of at most this many cells."""
     return replace(DP_SUBN, learn=_searching(views=NonOverlapping(cells=cells)))
 
 

@@ -57,7 +57,7 @@ def histogram(axis: plt.Axes, real: Records, synthetic: Records, name: str, name
 
 
 def heat_map(axis: plt.Axes, records: Records, first: str, second: str, title: str) -> None:
-    """A pair of columns; the root of the share, so that small cells are seen too."""
+    """A pair of columns; the root of the share, so small cells are seen too."""
     share = records.project((second, first)).counts / len(records)
     axis.imshow(np.sqrt(share), aspect="auto", origin="lower", cmap="magma", vmin=0, vmax=np.sqrt(0.06))
     axis.set_title(f"{title}: {first} × {second}", fontsize=10)

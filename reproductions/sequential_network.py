@@ -1,6 +1,6 @@
 """DP-SUBN's own search, for figures: parties start the network in turn, and update it in turn.
 
-It is not for use. An update by party k releases the counts of all parties up to k again, under fresh noise, so that the
+It is not for use. An update by party k releases the counts of all parties up to k again, under fresh noise, so the
 first of K parties pays for it K times; the paper counts once. `FrontierNetwork` asks all parties together instead.
 
 What the paper leaves open, and how it is read here: the first column is drawn with a public seed and counts as one of
@@ -67,7 +67,7 @@ class SequentialNetwork:
         views: which tables measure all pairs of columns.
         theta: of the tables of the network; see `Usefulness`.
         frontier_theta: of the tables of the frontier.
-        most_sets: at most so many sets of parents are candidates for each column at each step of the start.
+        most_sets: at most this many sets of parents are candidates for each column at each step of the start.
         seed: of the first column, and of the sets that are left out; public.
     """
 

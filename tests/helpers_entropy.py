@@ -1,4 +1,4 @@
-"""Deterministic entropy. It lives with the tests, so that the package has no way to seed its noise."""
+"""Deterministic entropy. It lives with the tests, so the package has no way to seed its noise."""
 
 from collections.abc import Iterator
 

@@ -29,7 +29,7 @@ def real():
 
 
 def fitted(recipe, real, epsilon):
-    """A run with scripted noise, so that a figure is always the same."""
+    """A run with scripted noise, so a figure is always the same."""
     holder, ledger = holder_of(real, ApproxDP(epsilon, "1e-9"), entropy=ScriptedEntropy(1))
     return run(recipe, holder, SCHEMA, ledger)
 

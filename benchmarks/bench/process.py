@@ -42,7 +42,7 @@ def check_system() -> None:
 
 
 def run_limited(command: list[str], limit: float, log: Path) -> Outcome:
-    """Run a command with a limit of so many CPU seconds; all that it printed is in the file `log`."""
+    """Run a command with a limit of this many CPU seconds; all that it printed is in the file `log`."""
     arguments = [sys.executable, "-I", str(LAUNCHER), str(limit), str(log), *command]
     started = subprocess.run(arguments, capture_output=True, text=True)
     if started.returncode:

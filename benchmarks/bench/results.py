@@ -1,4 +1,4 @@
-"""The results file: one JSON line for each run, appended as it ends, so that a crash costs one run at most."""
+"""The results file: one JSON line for each run, appended as it ends, so a crash costs one run at most."""
 
 from __future__ import annotations
 

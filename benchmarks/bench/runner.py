@@ -63,7 +63,7 @@ class Plan:
         return systems
 
     def keys(self, name: str, systems: Mapping[str, System]) -> Iterator[Key]:
-        """The runs on one set: repeat by repeat, so that an unfinished bench has something of everything."""
+        """The runs on one set: repeat by repeat, so an unfinished bench has something of everything."""
         for repeat in range(self.repeats):
             for method, system in systems.items():
                 for epsilon in self.epsilons if system.takes_epsilon else ("",):

@@ -25,7 +25,7 @@ from sfumato.schema.schema import Schema
 
 CLASSIFIERS = ("decision tree", "logistic regression", "support vector machine", "LightGBM")
 TABLES, CELLS, QUERIES, TRAINING_ROWS = 300, 10**7, 1000, 3000
-"""At most so many tables for each number of columns, of so many cells; range queries; rows for classifiers."""
+"""At most this many tables for each number of columns, of this many cells; range queries; rows for classifiers."""
 
 ENDINGS = (".csv.gz", ".csv")
 

@@ -1,4 +1,4 @@
-"""dpmm: PrivBayes, MST and AIM, without its binning (the codes are bins already), so that epsilon is the whole cost."""
+"""dpmm: PrivBayes, MST and AIM, without its binning (the codes are bins already), so epsilon is the whole cost."""
 
 from contract import answer, request
 from dpmm.pipelines import AIMPipeline, MSTPipeline, PrivBayesPipeline

@@ -3,7 +3,7 @@
     python benchmarks/rivals/install.py NAME [NAME …]
 
 NAME is an environment of rivals.toml, or `all`. If pip fails, the end of its complaint is kept beside the environment,
-so that `sfumato bench` can say why the rival is missing.
+so `sfumato bench` can say why the rival is missing.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and never in the place of something else by accident.
+"""Files that appear whole or not at all, and never over something else by accident.
 
 What is written grows inside a hidden folder that only its owner can look into, beside the place where it will be, and
 is moved there when it is complete. Whatever happens before, that folder vanishes and nothing else has changed.

@@ -14,7 +14,7 @@ WIDE = Domain(dict.fromkeys(NAMES, 251))  # 251^70 cells
 
 
 def wide(rows):
-    """The same few digits repeated over many columns, so that rows may equal each other."""
+    """The same few digits repeated over many columns, so rows may equal each other."""
     digits = np.array(rows, dtype=np.int64).reshape(-1, 2)
     return Records(WIDE, [digits[:, i % 2] * (i + 1) % 251 for i in range(70)])
 

@@ -44,7 +44,7 @@ def best(error):
     """The split of one unit that a numerical solver finds."""
     start = np.full(len(CELLS), 1 / len(CELLS))
     simplex = {"type": "eq", "fun": lambda parts: parts.sum() - 1}
-    scale = error(start)  # of order one, so that the solver's tolerance means something
+    scale = error(start)  # of order one, so the solver's tolerance means something
     found = minimize(lambda x: error(x) / scale, start, bounds=[(1e-4, 1)] * 4, constraints=simplex, tol=1e-12)
     assert found.success
     return found.x

@@ -50,7 +50,7 @@ def test_a_late_file_does_not_move_those_that_were_seen(tmp_path, manifest, sign
     one, two = (share_of(manifest, signers[name], name) for name in ("north", "south"))
     FolderMailbox(tmp_path / "shared", manifest).put(two)
     assert reader.fetch("curator", 0) == [two]
-    # North numbered its file before it saw south's, so that it sorts first; it arrives later.
+    # North numbered its file before it saw south's, so it sorts first; it arrives later.
     FolderMailbox(tmp_path / "elsewhere", manifest).put(one)
     (late,) = (tmp_path / "elsewhere" / "curator").iterdir()
     late.rename(tmp_path / "shared" / "curator" / late.name)

@@ -256,7 +256,7 @@ def test_the_study_goes_on_without_a_party_where_that_is_allowed():
 
 
 def lost_at(study, moves):
-    """Players of whom the last is lost for good after so many moves."""
+    """Players of whom the last is lost for good after this many moves."""
     players = study.players()
     players[-1] = Absent(players[-1], moves)
     return players

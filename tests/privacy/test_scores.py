@@ -130,7 +130,7 @@ LARGE = [10**8, 10**9, 2**31 - 1, 2**31, 2**31 + 1, 3_037_000_499, 10**10]
 
 
 def large_tables(rows):
-    """Diagonal, uneven and nearly independent tables of so many rows."""
+    """Diagonal, uneven and nearly independent tables of this many rows."""
     half, third = rows // 2, rows // 3
     yield np.array([[half, 0], [0, rows - half]])
     yield np.array([[third, 7, 0], [1, rows - third - 20, 3], [2, 0, 7]])

@@ -48,7 +48,7 @@ def records(domain, table):
 
 
 class Silent:
-    """A holder's entropy is never asked here; noise is replaced by zero so that answers are exact."""
+    """A holder's entropy is never asked here; noise is replaced by zero so answers are exact."""
 
     def words(self, count):
         raise AssertionError("no noise is drawn in this test")

@@ -1,6 +1,6 @@
 """Is the noise the noise we charge for: the right width is accepted, 30 % less and 30 % more are rejected.
 
-Our own draws come from scripted entropy, so that a verdict never changes. OpenDP cannot be scripted; the bounds for it
+Our own draws come from scripted entropy, so a verdict never changes. OpenDP cannot be scripted; the bounds for it
 are so wide that a right sampler fails less than once in 10^7 runs: seven comparisons at 10^-8 each.
 """
 

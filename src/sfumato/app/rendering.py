@@ -114,7 +114,7 @@ def text_of(form: FormData, name: str) -> str:
 
 
 def explained(handler: Handler) -> Handler:
-    """A page that says what was wrong and what to do, in the place of an error."""
+    """A page that says what was wrong and what to do, instead of an error."""
 
     @wraps(handler)
     async def safe(request: Request) -> Response:

@@ -73,7 +73,7 @@ class Run:
 
     @property
     def has_asked(self) -> bool:
-        """Whether it may have asked about rows, so that its budget is spent whatever happens from now on."""
+        """Whether it may have asked about rows, so its budget is spent whatever happens from now on."""
         return self.kind == "synthesize" and any(line.get("stage", "read") != "read" for line in self.lines)
 
     def cancel(self) -> None:

@@ -120,7 +120,7 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
 def _complain(message: str, kind: str, as_json: bool) -> None:
     if as_json:
         print_json({"error": message, "kind": kind})
-    # An error may have several lines. Those after the first are set in, so that no name in it can fake a line of ours.
+    # An error may have several lines. Those after the first are set in, so no name in it can fake a line of ours.
     first, *more = map(one_line, message.split("\n"))
     print("\n       ".join([f"error: {first}", *more]), file=sys.stderr)
 

@@ -36,7 +36,7 @@ def demo(
         "demo-release"
     ),
     parties: Annotated[
-        int | None, typer.Option(help="Split the survey among so many parties, each a process of its own.")
+        int | None, typer.Option(help="Split the survey among this many parties, each a process of its own.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the drawing. Noise can never be seeded.")] = None,
     as_json: JsonOption = False,

@@ -42,7 +42,7 @@ ConfigOption = Annotated[
 ConsortiumOption = Annotated[Path, typer.Option(help="The folder of the consortium, signed by everybody.")]
 KeyOption = Annotated[Path, typer.Option(help="The file of your private key.")]
 TlsOption = Annotated[Path | None, typer.Option(help="The folder of your TLS certificate.")]
-MailboxOption = Annotated[Path | None, typer.Option(help="A shared folder for the messages, in the place of HTTPS.")]
+MailboxOption = Annotated[Path | None, typer.Option(help="A shared folder for the messages, instead of HTTPS.")]
 WorkOption = Annotated[
     Path | None, typer.Option(help="The folder of your book and audit log; by default NAME-STUDY here. Keep it safe.")
 ]

@@ -20,7 +20,7 @@ from sfumato.schema.features import Compress
 from sfumato.schema.schema import Schema
 
 FEW = 8
-"""An attribute of at most so many codes is merged only if the schema asks for it."""
+"""An attribute of at most this many codes is merged only if the schema asks for it."""
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ class Database:
         raw = self._connection.con
         if self._kind == "postgresql":
             raw.rollback()
-            raw.autocommit = True  # so that our own transaction lasts until we end it
+            raw.autocommit = True  # so our own transaction lasts until we end it
         elif self._kind == "sqlite":
             raw.rollback()
         raw.execute(_BEGIN[self._kind])

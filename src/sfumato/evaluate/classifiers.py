@@ -116,7 +116,7 @@ def need_rows(train: Records, test: Records) -> None:
 
 
 def some_rows(records: Records, rows: int, rng: np.random.Generator) -> Records:
-    """All rows, or a random choice of so many."""
+    """All rows, or a random choice of this many."""
     return records if len(records) <= rows else records.take(rng.permutation(len(records))[:rows])
 
 

@@ -1,4 +1,4 @@
-"""Rows as single numbers, so that two tables can be compared where they have rows, however many cells there are."""
+"""Rows as single numbers, so two tables can be compared where they have rows, however many cells there are."""
 
 from __future__ import annotations
 

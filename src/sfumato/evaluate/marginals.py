@@ -44,7 +44,7 @@ def mean_total_variation(real: Projectable, synthetic: Projectable, cliques: Ite
 
 
 def cliques_of(domain: Domain, columns: int, most: int | None = None, seed: int = 0) -> Sequence[Clique]:
-    """All cliques of so many columns, or a random choice of `most` of them."""
+    """All cliques of this many columns, or a random choice of `most` of them."""
     found = list(combinations(domain.names, columns))
     if most is None or len(found) <= most:
         return found
@@ -53,7 +53,7 @@ def cliques_of(domain: Domain, columns: int, most: int | None = None, seed: int 
 
 @dataclass(frozen=True)
 class MarginalError:
-    """How far the tables over so many columns are from the real ones.
+    """How far the tables over this many columns are from the real ones.
 
     Args:
         columns: how many columns each table has.
@@ -78,7 +78,7 @@ class MarginalError:
 def marginal_error(
     real: Projectable, synthetic: Projectable, columns: int, most: int | None = None, seed: int = 0
 ) -> MarginalError:
-    """Compare all tables over so many columns, or a random choice of `most` of them."""
+    """Compare all tables over this many columns, or a random choice of `most` of them."""
     if not 1 <= columns <= len(real.domain):
         raise MethodError(f"tables over {columns} columns were asked for; give 1 to {len(real.domain)}")
     cliques = cliques_of(real.domain, columns, most, seed)

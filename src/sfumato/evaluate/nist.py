@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 BEST = 1_000_000
 LEAST_SHARE = 1e-6
-"""A smaller share of the synthetic rows counts as this much, so that its logarithm stays finite."""
+"""A smaller share of the synthetic rows counts as this much, so its logarithm stays finite."""
 
 
 def density_score(real: Projectable, synthetic: Projectable, tables: int = 300, seed: int = 0) -> float:
@@ -32,7 +32,7 @@ def density_score(real: Projectable, synthetic: Projectable, tables: int = 300, 
     Args:
         real: the real rows, or tables of them.
         synthetic: the synthetic rows, or tables of them.
-        tables: at most so many tables, all different.
+        tables: at most this many tables, all different.
         seed: chooses the tables; it is public.
     """
     cliques = cliques_of(real.domain, min(3, len(real.domain)), tables, seed)
@@ -99,7 +99,7 @@ def range_score(real: Records, synthetic: Records, queries: Sequence[RangeQuery]
         wanted = matching_share(real, query)
         if wanted == 0:
             raise MethodError(
-                f"a query over {', '.join(query.clique)} matches no real row, so that its ratio is undefined; "
+                f"a query over {', '.join(query.clique)} matches no real row, so its ratio is undefined; "
                 "draw queries with range_queries"
             )
         squares.append(log(max(matching_share(synthetic, query), LEAST_SHARE) / wanted) ** 2)

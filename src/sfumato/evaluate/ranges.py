@@ -29,7 +29,7 @@ class RangeQuery:
 def random_ranges(
     domain: Domain, ordered: frozenset[str], count: int, columns: int = 3, seed: int = 0
 ) -> list[RangeQuery]:
-    """Random queries over so many random columns each.
+    """Random queries over this many random columns each.
 
     In an ordered column the allowed codes are a random interval, in any other a random subset; both are never empty.
     """

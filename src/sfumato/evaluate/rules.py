@@ -1,6 +1,6 @@
 """Rule violations: what share of the rows of a table breaks a public rule.
 
-Values inside a bin matter to a rule, so that these functions read tables of values and not codes.
+Values inside a bin matter to a rule, so these functions read tables of values and not codes.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def _settled_group(
 
 
 def _units(tied: Tied, column: Column, codes: Ints, array: pa.Array) -> Ints:
-    """Drawn values in the unit of a group; a real number as the nearest one of its bin with so many decimals."""
+    """Drawn values in the unit of a group; a real number as the nearest one of its bin with this many decimals."""
     axis = tied.group.axes[column.name]
     if isinstance(column, Categorical | Boolean):
         return codes

@@ -82,7 +82,7 @@ void sfumato_locate(const uint32_t *table, int64_t rows, const int32_t *columns,
  *
  * From each cell, `leave` random rows are freed. The freed rows, in random order, then enter other cells: for each of
  * `replace` entries only the marginal's own columns are overwritten; for each of `duplicate` entries the whole row becomes
- * a copy of a random row that was in the cell. A cell has either `leave` or entries, never both, so that no copied row
+ * a copy of a random row that was in the cell. A cell has either `leave` or entries, never both, so no copied row
  * has been overwritten before. Sums of leave and of replace + duplicate are equal. `order` (rows), `freed` (sum of leave)
  * and `start` (cells) are scratch.
  */

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 K = sqrt(2 / pi)
 STEPS, LOWEST = 64, 2.0**-8
-"""Cells are sorted by their counts, in so many steps of sqrt(2) from the lowest on."""
+"""Cells are sorted by their counts, in this many steps of sqrt(2) from the lowest on."""
 
 LEVELS = LOWEST * 2.0 ** (np.arange(STEPS) / 2)
 POINTS = 48

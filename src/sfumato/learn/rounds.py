@@ -47,7 +47,7 @@ BETWEEN = 5
 """Moves for each row between rounds."""
 
 ROOM = 4
-"""Rules may take one part of the tree in so many."""
+"""Rules may take one part of the tree in this many."""
 
 SEED = 0
 """Of the rows that models are compared by: the same answers lead to the same questions."""
@@ -127,7 +127,7 @@ class _Search:
         return [tuple(name for name in group if self.domain[name] > 1) for group in groups]
 
     def _coarser(self, limit: int) -> tuple[Level, ...]:
-        """Columns that have more codes than a tree of so many cells supports, and what it gets instead."""
+        """Columns that have more codes than a tree of this many cells supports, and what it gets instead."""
         most = max(4, round(1.3 * (limit / len(self.domain)) ** 0.25))
         found = []
         for (name, size), counts in zip(self.domain.items(), self._estimates.columns, strict=True):

@@ -20,7 +20,7 @@ SWEEPS = 200
 """The most sweeps over all tables."""
 
 LOOK_BACK, PROGRESS = 10, 0.8
-"""Stop fitting where the gap is still above this part of what it was so many sweeps ago: tables that agree in what
+"""Stop fitting where the gap is still above this part of what it was this many sweeps ago: tables that agree in what
 they share may still have no joint distribution, and then the gap stays."""
 
 
@@ -42,7 +42,7 @@ def fit(
     """The distribution of highest entropy with the given tables, by iterative proportional fitting on the tree.
 
     A sweep walks around the whole tree and meets the tables of each clique as it comes by; a message goes along with
-    every step (Jiroušek and Přeučil, 1995), so that the sweep costs two messages an edge, and fitting meets the same
+    every step (Jiroušek and Přeučil, 1995), so the sweep costs two messages an edge, and fitting meets the same
     distributions as it would on the whole joint. Where the tables are the cliques of the tree, one sweep is exact.
 
     Cells that `constraints` do not allow start at 0. Fitting multiplies, so they stay there; a clique of the tree must

@@ -32,7 +32,7 @@ class JunctionTree:
     """Cliques of which each but the first hangs on an earlier one, its parent, by the columns that both hold.
 
     Running intersection: what a clique shares with all earlier cliques lies in its parent. Parts that share nothing
-    hang together by no columns at all, so that there is one tree. Columns of a clique are in the order of the domain;
+    hang together by no columns at all, so there is one tree. Columns of a clique are in the order of the domain;
     `parents` are places in `cliques` (0 for the first clique, which has none).
 
     >>> tree = junction_tree(Domain({"a": 2, "b": 3, "c": 4}), [("a", "b"), ("b", "c")])

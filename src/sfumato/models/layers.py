@@ -23,7 +23,7 @@ from sfumato.models.tree_model import TreeModel
 from sfumato.models.tree_room import TreeRoom
 
 FEW_PAIRS = 300
-"""Where the tree holds every table, rows are moved towards all pairs of columns if there are at most so many."""
+"""Where the tree holds every table, rows are moved towards all pairs of columns if there are at most this many."""
 
 MOST_CELLS = 1_000_000
 """Of the tree, where a user gave the tables."""

@@ -35,7 +35,7 @@ SWEEPS = 500
 """The most sweeps over all known parts."""
 
 LOOK_BACK, PROGRESS = 20, 0.98
-"""Stop fitting where the gap is still above this part of what it was so many sweeps ago. Tables may agree on what
+"""Stop fitting where the gap is still above this part of what it was this many sweeps ago. Tables may agree on what
 they share and yet have no common table over all columns: then the gap stays."""
 
 Array = NDArray[np.float64]
@@ -151,7 +151,7 @@ def _fit_proportions(shape: tuple[int, ...], known: Sequence[_Known]) -> Array:
             sums = one.sums(table)
             worst = max(worst, float(np.abs(one.shares - sums).sum()))
             # No factor can bring rows into cells that another table has emptied: these stay empty. A cell is never
-            # above its sum, so that no product overflows, however large the factor.
+            # above its sum, so no product overflows, however large the factor.
             factor = np.divide(one.shares, sums, out=np.zeros_like(sums), where=sums > 1e-200)
             scaled = table * factor
             if scaled.any():  # a table that has no row in common with the others is not heard

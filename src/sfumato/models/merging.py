@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 FEW = 4
-"""A column of at most so many codes is left as it is."""
+"""A column of at most this many codes is left as it is."""
 
 
 def merged(counts: Array, ordered: int, most: int, rare: float = 0.0) -> NDArray[np.int64]:

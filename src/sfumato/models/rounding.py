@@ -29,7 +29,7 @@ def draw_given(
     """A child code for every row, with the conditional distribution of its parent cell.
 
     Within each parent cell the child counts are within one of what they should be: they are rounded at random and
-    without bias, and dealt to the rows in random order, so that nothing ties a row's child to its other columns. An
+    without bias, and dealt to the rows in random order, so nothing ties a row's child to its other columns. An
     impossible child (probability 0) gets no row.
 
     Args:

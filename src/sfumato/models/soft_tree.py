@@ -19,7 +19,7 @@ SLACK = 0.003
 """How much the entropy of the distribution counts against the noise of a table."""
 
 SWEEPS, ENOUGH = 25, 2e-4
-"""Fitting stops after so many sweeps, or when no table moves by more than this part of the rows in one."""
+"""Fitting stops after this many sweeps, or when no table moves by more than this part of the rows in one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.models.junction_tree import fits, graph_of
 
 MISSES = 0.5
-"""After so many pairs for each column that did not fit, no more are tried in a round: trees take time to build."""
+"""After this many pairs for each column that did not fit, no more are tried in a round: trees take time to build."""
 
 
 class GrowingTree:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from sfumato.parties.letters import Members
 
 CLOSE = 16
-"""Parties that each shares masks with, and that keep pieces, at least, if there are so many. The proof needs fewer
+"""Parties that each shares masks with, and that keep pieces, at least, if there are this many. The proof needs fewer
 where few collude; with these, more would have to collude than the manifest says before anything is seen."""
 
 

@@ -90,7 +90,7 @@ class Federation:
     """A holder of the union of many parties' tables.
 
     Each `measure` is one round. Noise comes in shares, of which any h = K - t - q add up to the noise that is charged,
-    so that tables of n parties have n / h times its variance.
+    so tables of n parties have n / h times its variance.
     """
 
     def __init__(self, coding: Coding, neighbours: Neighbours, ledger: Ledger, rounds: Rounds):

@@ -102,7 +102,7 @@ class Journal:
         return {party: Head(length, digest) for party, length, digest in found}
 
     def save(self, record: Record, heads: Mapping[str, Head] | None = None) -> None:
-        """Keep a record in the place of an earlier one, if the rules allow it; nothing is changed if they do not.
+        """Keep a record instead of an earlier one, if the rules allow it; nothing is changed if they do not.
 
         Args:
             record: what is to be kept.

@@ -22,7 +22,7 @@ LARGE = 1 << 26
 """Most bytes of a list of questions or of a vector of counts, whatever was asked."""
 
 REASON = 2000
-"""Most characters of a reason, so that no reason is too long for its message."""
+"""Most characters of a reason, so no reason is too long for its message."""
 
 STAGES = ("encode", "learn")
 """The stages of a method that ask for tables; a party answers no other, because its operator is shown the name."""

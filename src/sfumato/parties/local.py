@@ -52,7 +52,7 @@ class Company:
         if self.colluding < min(1, len(self.names) - 1) or self.missing < 0 or self.honest < 1:
             raise ProtocolError(
                 f"of {len(self.names)} parties, {self.colluding} may collude and {self.missing} may stay away; one "
-                "must be left whose noise protects, and a party knows its own noise, so that one colludes already"
+                "must be left whose noise protects, and a party knows its own noise, so one colludes already"
             )
         check_recovery(len(self.names), self.colluding, self.missing)
 

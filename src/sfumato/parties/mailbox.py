@@ -31,7 +31,7 @@ class Mailbox(Protocol):
     def fetch(self, recipient: str, seen: int) -> list[bytes]:
         """The envelopes of a recipient's list after the first `seen`, in order; at least one if there is one.
 
-        It may hand over a part of them, so that whoever writes much cannot fill a reader's memory.
+        It may hand over a part of them, so whoever writes much cannot fill a reader's memory.
         """
         ...
 

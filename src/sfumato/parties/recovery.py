@@ -44,7 +44,7 @@ def check_recovery(parties: int, colluding: int, missing: int) -> None:
 
 
 def threshold(keepers: int, colluding: int, missing: int) -> int:
-    """How many pieces give a secret if there are so many keepers; see docs/proofs/parties.md, section 4."""
+    """How many pieces give a secret if there are this many keepers; see docs/proofs/parties.md, section 4."""
     return colluding + (keepers - colluding) * missing // (missing + 1) + 1
 
 
@@ -120,7 +120,7 @@ def is_right(reveal: Reveal, names: Sequence[str], summed: Sequence[str]) -> boo
 
 
 def enough(roster: Roster, members: Members, revealed: int) -> bool:
-    """Whether so many keepers' pieces take all masks off."""
+    """Whether this many keepers' pieces take all masks off."""
     return revealed >= _least(roster, members)
 
 

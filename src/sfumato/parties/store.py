@@ -99,7 +99,7 @@ class Store(Protocol):
         ...
 
     def save(self, record: Record, heads: Mapping[str, Head] | None = None) -> None:
-        """Keep a record in the place of an earlier one of the same round and attempt, and heads with it."""
+        """Keep a record instead of an earlier one of the same round and attempt, and heads with it."""
         ...
 
     def spent(self, without: Sequence[Record] = ()) -> tuple[Entry, ...]:
@@ -127,7 +127,7 @@ class MemoryStore:
         return tuple(record for record in self if record.round == round_)
 
     def save(self, record: Record, heads: Mapping[str, Head] | None = None) -> None:
-        """Keep a record in the place of an earlier one of the same round and attempt, and heads with it."""
+        """Keep a record instead of an earlier one of the same round and attempt, and heads with it."""
         self._records[record.round, record.attempt] = record
         self.heads |= heads or {}
         line = f"{self.head.digest}{record.round}{record.attempt}{record.state}{record.asked}".encode()

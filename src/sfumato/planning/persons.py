@@ -86,7 +86,7 @@ class PersonsChoice:
 def persons_choices(
     schema: Schema, budget: Budget, rows: int, columns: int, assumed: RowsAssumed
 ) -> tuple[PersonsChoice, ...]:
-    """The ways to count, for a table of about so many rows whose columns share the budget."""
+    """The ways to count, for a table of about this many rows whose columns share the budget."""
     if schema.unit.column is None:
         raise BudgetError("rows per person are given, but the schema names no identifier; set 'unit.column'")
     most = max(number for number, _ in assumed.shares)

@@ -24,7 +24,7 @@ from sfumato.privacy.budget import ZCDP, Budget, PureDP
 from sfumato.release import Release
 
 MOST_ROWS = 50_000
-"""A rehearsal has no more rows; larger tables are rehearsed with a budget that has the same noise beside so many."""
+"""A rehearsal has no more rows; larger tables are rehearsed with a budget that has the same noise beside this many."""
 
 PAIRS = 150
 """The most pairs of columns that are compared."""

@@ -29,7 +29,7 @@ class Entropy(Protocol):
 class SystemEntropy:
     """The keystream of AES-256 in counter mode, under a key of its own from the operating system.
 
-    Threads may share one object. After a fork the child takes a new key, so that no two processes draw the
+    Threads may share one object. After a fork the child takes a new key, so no two processes draw the
     same noise. The object cannot be pickled or copied, for the same reason.
 
     >>> len(SystemEntropy().words(3))

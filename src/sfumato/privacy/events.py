@@ -78,7 +78,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Free:
-    """A step that read no rows, recorded so that the ledger is the whole story of a run."""
+    """A step that read no rows, recorded so the ledger is the whole story of a run."""
 
     question: str
     reason: str

@@ -24,7 +24,7 @@ Constant = Callable[[int], Interval]
 
 
 class DigitSource:
-    """Random digits of `width` bits each, at most 32. Tests use few bits, so that ties are common."""
+    """Random digits of `width` bits each, at most 32. Tests use few bits, so ties are common."""
 
     def __init__(self, entropy: Entropy, width: int = 32):
         self._entropy = entropy
@@ -138,5 +138,5 @@ def exp_bounds(power: Fraction, bits: int) -> Interval:
             denominator *= term * power.denominator
             numerator = denominator + power.numerator * numerator
         ends.append(Fraction(denominator, numerator))
-    unit = 1 << bits + 2  # outward to a few bits, so that sums of such bounds stay short
+    unit = 1 << bits + 2  # outward to a few bits, so sums of such bounds stay short
     return Fraction(math.floor(ends[0] * unit), unit), Fraction(math.ceil(ends[1] * unit), unit)

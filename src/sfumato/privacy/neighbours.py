@@ -18,7 +18,7 @@ class Neighbours:
 
     `persons` says that an identifier tells which rows are one person's, and that no person has more. Without one, it is
     only an assumption that these rows are all that a person has. Where rows are with many parties, no identifier tells
-    who is at several of them; `parties` says at how many a person may be, with so many rows in all.
+    who is at several of them; `parties` says at how many a person may be, with this many rows in all.
 
     Where persons are counted, each has `parts` parts, shared evenly by its rows, and tables count parts: to all
     answers, a person is this many rows. What is published is divided by `parts` again.

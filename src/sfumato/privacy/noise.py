@@ -2,7 +2,7 @@
 
 Two kinds. The *discrete Laplace* gives x a probability proportional to exp(-|x| / scale). The *rounded
 Gaussian* is sigma times a standard normal number, rounded to the nearest integer. Added to an integer count
-it is the ideal Gaussian mechanism, rounded, so that the theory of continuous Gaussian noise holds for it.
+it is the ideal Gaussian mechanism, rounded, so the theory of continuous Gaussian noise holds for it.
 
 Both find a real number first, exponential (von Neumann 1951) or normal (Karney 2016, "Sampling exactly from
 the normal distribution"), of which they draw no more digits than they need. No floating-point number decides

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sfumato.errors import MethodError
 
 GRID = 1024
-"""Scores that are not whole numbers are rounded down to multiples of 1/GRID, so that integer noise serves them too."""
+"""Scores that are not whole numbers are rounded down to multiples of 1/GRID, so integer noise serves them too."""
 
 MOST_ROWS = 1 << 50
 """Scores in units of 1/GRID of tables with fewer rows fit in 64 bits with room for noise."""
@@ -77,7 +77,7 @@ def distance_to(counts: Counts, expected: NDArray[np.float64]) -> int:
     if counts.shape != expected.shape:
         raise MethodError(f"a table of shape {counts.shape} cannot be compared with one of shape {expected.shape}")
     if not (int(counts.sum()) < MOST_ROWS and float(np.abs(expected).sum()) < MOST_ROWS):
-        raise MethodError(f"a table of {MOST_ROWS:,} rows or more was given; scores of so many do not fit in 64 bits")
+        raise MethodError(f"a table of {MOST_ROWS:,} rows or more was given; scores of that many do not fit in 64 bits")
     return int(np.abs(counts * GRID - np.rint(expected * GRID).astype(np.int64)).sum())
 
 
@@ -87,7 +87,7 @@ def _distance_times_rows(counts: Counts) -> tuple[int, int]:
     if rows == 0:
         return 1, 0
     if rows >= MOST_ROWS:
-        raise MethodError(f"a table of {MOST_ROWS:,} rows or more was given; scores of so many do not fit in 64 bits")
+        raise MethodError(f"a table of {MOST_ROWS:,} rows or more was given; scores of that many do not fit in 64 bits")
     if rows >= 1 << 31:  # a term may be as large as rows², and the sum of all terms twice that: Python's own integers
         counts = counts.astype(object)
     product = np.multiply.outer(counts.sum(axis=1), counts.sum(axis=0))

@@ -1,4 +1,4 @@
-"""DPView and DPView+ (Lin et al.): views from domain sizes alone, so that the whole budget goes into measuring them.
+"""DPView and DPView+ (Lin et al.): views from domain sizes alone, so the whole budget goes into measuring them.
 
 Where the paper is ambiguous or wrong, and what we do:
 
@@ -35,7 +35,7 @@ from sfumato.synthesize.linking import Linking
 
 DPVIEW = Recipe(
     name="dpview",
-    summary="base and cross views chosen by domain sizes, rounded so that they still agree, and linked to rows",
+    summary="base and cross views chosen by domain sizes, rounded so they still agree, and linked to rows",
     guarantee=Guarantee.PURE,
     encode=RareValues(sigmas=None),
     encode_part=Fraction(1, 10),

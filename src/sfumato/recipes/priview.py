@@ -11,7 +11,7 @@ Where we depart from the texts, and why:
 - Tables that share columns are averaged with weights 1 / (cells of the view for each shared cell), as in the concept
   paper, and not equally: views have different numbers of cells here.
 - Theta of the ripple step is not given; 0.01 standard deviations of the noise did best for rows on a retail table.
-- All cells below -theta pay out at once, so that a sweep is a few array operations.
+- All cells below -theta pay out at once, so a sweep is a few array operations.
 """
 
 from fractions import Fraction

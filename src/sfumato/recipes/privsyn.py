@@ -18,7 +18,7 @@ Where we depart from the texts, and why:
   error of three-way tables at epsilon 1 and a quarter at epsilon 5. `GradualUpdate(swaps=0)` is the paper's own.
 - After the first pass of consistency, one-way tables lead and larger ones follow (see `ConsistentNormSub`).
 - Rows to move are rounded at random, never to the nearest whole number, which would starve small cells.
-- Attribute appending is applied layer by layer and to combined cliques too, so that trees are sampled exactly.
+- Attribute appending is applied layer by layer and to combined cliques too, so trees are sampled exactly.
 - Gaussian noise is accounted exactly (docs/proofs/accounting.md) and not by rho + 2 sqrt(rho log 1/delta).
 """
 

@@ -83,7 +83,7 @@ class _Shared:
 
 @dataclass(frozen=True)
 class Overlaps:
-    """All shared column sets of a list of tables, smallest first, so that a later set never disturbs an earlier one.
+    """All shared column sets of a list of tables, smallest first, so a later set never disturbs an earlier one.
 
     The sets are all intersections of tables' column sets (closed under intersection). For a set A, table i with C_i
     noisy cells for a cell of A (on average) and noise variance v_i estimates that cell with variance C_i v_i; the

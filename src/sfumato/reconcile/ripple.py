@@ -19,7 +19,7 @@ from sfumato.reconcile.consistency import Overlaps
 Array = NDArray[np.float64]
 
 MOST_VISITS = 1 << 25
-"""Ripple stops after visiting so many cells; small tables are done long before, large ones have had 10 sweeps."""
+"""Ripple stops after visiting this many cells; small tables are done long before, large ones have had 10 sweeps."""
 
 MOST_AGREEING = 100
 """Passes of consistency at the end; without cells that are known to be empty the first one is enough."""

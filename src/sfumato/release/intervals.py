@@ -99,7 +99,7 @@ def cell_intervals(
 def table_interval(
     tables: Sequence[NoisyTable], one: NoisyTable, base: Domain, confidence: float = CONFIDENCE
 ) -> float:
-    """Half the width of the interval of each cell of a noisy table, if all tables are used: ± so many rows."""
+    """Half the width of the interval of each cell of a noisy table, if all tables are used: ± this many rows."""
     clique, lookups = held(one, base)
     if prod(int(lookup.max()) + 2 for lookup in lookups) > MOST_COMPONENTS:
         tables = [one]

@@ -107,7 +107,7 @@ def assess(
     real, synthetic = codec.encode(real_table), codec.encode(synthetic_table)
     for rows, whose in ((real, "real"), (synthetic, "synthetic")):
         if not len(rows):
-            raise DataError(f"the {whose} table has no rows, so that nothing can be compared; give a table with rows")
+            raise DataError(f"the {whose} table has no rows, so nothing can be compared; give a table with rows")
     effort = FAST if fast else FULL
     progress("columns")
     shares = {name: (_shares(real, name), _shares(synthetic, name)) for name in real.domain}

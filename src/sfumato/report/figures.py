@@ -35,7 +35,7 @@ class ColumnFigures:
 
 @dataclass(frozen=True)
 class TableErrors:
-    """The total variation distance of all, or of some random, tables over so many columns.
+    """The total variation distance of all, or of some random, tables over this many columns.
 
     `halves` is the mean distance between two random halves of the real rows: what chance alone does.
     """

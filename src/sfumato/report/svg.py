@@ -34,7 +34,7 @@ def percent(share: float) -> str:
 
 
 def short(label: str, most: int) -> str:
-    """A label cut to so many characters."""
+    """A label cut to this many characters."""
     return label if len(label) <= most else label[: most - 1].rstrip() + "…"
 
 

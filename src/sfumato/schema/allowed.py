@@ -116,7 +116,7 @@ class Allowed(BaseModel):
             elif value is not None and isinstance(column, Number) and not _is_drawn(column, value):
                 yield f"{about} has real numbers, of which a single one is never drawn; give a range, or 'decimals'"
         if self.bounds and not column.is_ordered:
-            yield f"{about} has no order, so that bounds mean nothing; give a list of values"
+            yield f"{about} has no order, so bounds mean nothing; give a list of values"
             return
         places = {key: place(column, bound) for key, bound in self.bounds.items()}
         for key, where in places.items():

@@ -8,7 +8,7 @@ The keys `outside: clip` and `other` give two of these a place; `on_bad_value` s
 - `other`: it counts as the label `other`, which the column must have.
 - `clip`: outside the bounds it counts as the nearest bound, else as missing; the column must be nullable.
 
-All but `refuse` need a place for every bad value, so that no value can stop a run.
+All but `refuse` need a place for every bad value, so no value can stop a run.
 """
 
 from __future__ import annotations

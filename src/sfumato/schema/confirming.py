@@ -120,7 +120,7 @@ def special(schema: Schema, name: str, values: Sequence[int | float]) -> Schema:
 
 
 def with_persons(schema: Schema, column: str | None, rows: int) -> Schema:
-    """This column tells persons apart, of whom so many rows count; None if each row is a person."""
+    """This column tells persons apart, of whom this many rows count; None if each row is a person."""
     if column is None:
         return _without_empty(_unsigned(schema.to_dict(), ROWS) | {"unit": None})
     kept = ignored(schema, [column]).to_dict() if column in schema.names else schema.to_dict()

@@ -35,7 +35,7 @@ MOST_INTERVALS, LEAST_IN_INTERVAL = 64, 10
 
 MOST_IMAGES = 128
 TRIED = 2_000
-"""So many rows are tried first; nearly all pairs of columns fail there."""
+"""This many rows are tried first; nearly all pairs of columns fail there."""
 
 
 @dataclass(frozen=True)

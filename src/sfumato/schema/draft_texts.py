@@ -29,7 +29,7 @@ _WAYS = ((",", "."), (".", ","), (",", " "), (".", " "), (".", "'"), (".", "’"
 """Decimal and thousands signs, in the order in which they are tried."""
 
 MOST_MARKERS = 3
-"""So many words among many numbers are markers of missing values; more are something else."""
+"""This many words among many numbers are markers of missing values; more are something else."""
 
 
 def text_keys(counts: Counts) -> tuple[Keys, list[str], str]:

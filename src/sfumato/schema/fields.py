@@ -18,7 +18,7 @@ NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 """The text of a finite number, as a regular expression."""
 
 LARGEST = 2**62
-"""Integer bounds lie between -LARGEST and LARGEST, so that no arithmetic on 64 bits can overflow."""
+"""Integer bounds lie between -LARGEST and LARGEST, so no arithmetic on 64 bits can overflow."""
 
 
 def complaint(problem: str) -> PydanticCustomError:

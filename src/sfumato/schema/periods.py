@@ -1,4 +1,4 @@
-"""Periods: days, weeks, months … as whole numbers, so that a date is an integer in disguise.
+"""Periods: days, weeks, months … as whole numbers, so a date is an integer in disguise.
 
 Moments are whole seconds since 1970-01-01 without time zone; a period is a number that grows by one from one
 period to the next. Weeks start on Monday.

@@ -11,7 +11,7 @@ from sfumato.data.records import Records
 from sfumato.errors import MethodError, SchemaError
 
 Sampler = Callable[[int, np.random.Generator], Records]
-"""Draws so many rows."""
+"""Draws this many rows."""
 
 RAREST = 1e-5
 """Evidence with a smaller share of the rows is refused: sampling would take too long."""

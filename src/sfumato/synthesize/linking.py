@@ -155,7 +155,7 @@ def _edges(left: Side, right: Side, table: NDArray[np.float64]) -> tuple[Graph, 
     cells = np.argsort(-table, axis=None, kind="stable")[: np.count_nonzero(table)]
     having = np.bincount(left.kind, minlength=len(table))
     cells = np.sort(cells[np.cumsum(having[cells // unknown]) <= EDGES])
-    # Class by class and, inside a class, in ascending order of the unknown columns, so that edges come out sorted.
+    # Class by class and, inside a class, in ascending order of the unknown columns, so edges come out sorted.
     cells_of = np.bincount(cells // unknown, minlength=len(table))
     copies = cells_of[left.kind]
     source = np.repeat(np.arange(len(copies)), copies)

@@ -31,7 +31,7 @@ Ints = NDArray[np.int64]
 class MinCostFlow:
     """Start from independent columns; for each table in turn move rows from over-full to under-full cells.
 
-    A row that moves takes only the table's own columns from its new cell. In the papers every move costs 1, so that all
+    A row that moves takes only the table's own columns from its new cell. In the papers every move costs 1, so all
     ways to pair over-full with under-full cells are optimal. Among these we take one that changes few columns, which
     spoils less of what earlier tables have built: on the built-in survey it divides the distance to the tables by two
     at epsilon 5 and by four at epsilon 1.

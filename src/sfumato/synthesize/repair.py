@@ -184,7 +184,7 @@ def _exchange(
 
 
 def _first(codes: NDArray[np.integer], most: Array, rng: np.random.Generator) -> Ints:
-    """The places of at most so many rows of each code, at random."""
+    """The places of at most this many rows of each code, at random."""
     mixed = rng.permutation(len(codes))
     order = mixed[np.argsort(codes[mixed], kind="stable")]
     sizes = np.bincount(codes, minlength=len(most))

@@ -27,13 +27,13 @@ Columns = dict[str, Ints]
 
 @dataclass(frozen=True)
 class SortedViews:
-    """Sort the tables so that each adds few columns, then fill the rows from the largest cells down.
+    """Sort the tables so each adds few columns, then fill the rows from the largest cells down.
 
     Tables that add no column are not used, rare values meet rare values, and a row's columns are tied only through the
     sorted tables. It is fast and has its place in comparisons; other methods come nearer to the tables.
 
     Args:
-        repeats: the rows are made in so many parts, each with a random order of the tables, so that no choice of the
+        repeats: the rows are made in this many parts, each with a random order of the tables, so no choice of the
             first table shapes them all.
     """
 

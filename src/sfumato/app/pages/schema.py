@@ -147,7 +147,7 @@ async def change_column(request: Request) -> Response:
 
 @explained
 async def bring(request: Request) -> Response:
-    """Take a whole schema file in the place of this one."""
+    """Take a whole schema file to replace this one."""
     draft, form = draft_of(request), await read_form(request)
     try:
         keys = json.loads(text_of(form, "text"))

@@ -36,7 +36,7 @@ class CandidateNetwork:
         score: I (mutual information), which the paper uses, or R (distance to independence); see `Gain`.
         price: the part of a table's expected noise by which its gain is lowered (R only).
         theta: of the tables of the network; see `Usefulness`.
-        most_tables: at most so many candidates are measured; where there would be more, tables are made smaller.
+        most_tables: at most this many candidates are measured; where there would be more, tables are made smaller.
         seed: of the sets of columns that are tried where there are too many to list; public.
     """
 

@@ -1,7 +1,7 @@
 """The search for a chain with few cells: the paper's random restarts (Algorithm 3), and a local search that beats them.
 
-Both look only at sizes. A column is named by its place in ascending order of size, so that a larger number is a larger
-column. Their work is counted in priced arrangements, so that they can be compared.
+Both look only at sizes. A column is named by its place in ascending order of size, so a larger number is a larger
+column. Their work is counted in priced arrangements, so they can be compared.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def random_restarts(pricing: Pricing, rng: np.random.Generator, patience: int | 
 def local_search(pricing: Pricing, rng: np.random.Generator, patience: int = 50) -> Found:
     """The cheapest arrangement seen on many ways downhill, each step a swap of two columns.
 
-    The first way starts with the largest columns together. No view can then be larger than the first base view, so that
+    The first way starts with the largest columns together. No view can then be larger than the first base view, so
     some arrangement keeps the cap. Later ways start in turns a few random swaps away from the cheapest so far, and at
     random. It ends when no more may be priced, or early, after `patience` ways in a row that found nothing cheaper.
     """

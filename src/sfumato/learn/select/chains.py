@@ -69,7 +69,7 @@ def base_views(domain: Domain, groups: Iterable[Iterable[str]], width: int) -> t
     """
 
     def place(group: Clique) -> tuple[bool, int, tuple[int, ...], tuple[int, ...]]:
-        # Ties are broken by sizes first, so that the cells of a chain depend on nothing but sizes.
+        # Ties are broken by sizes first, so the cells of a chain depend on nothing but sizes.
         high = domain.cells(group[width - width // 2 :])
         return len(group) < width, -high, domain.project(group).shape, tuple(map(domain.index, group))
 

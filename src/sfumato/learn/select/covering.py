@@ -1,4 +1,4 @@
-"""Choose views so that every pair, or every triple, of columns lies in one of them: reads nothing but public facts."""
+"""Choose views so every pair, or every triple, of columns lies in one of them: reads nothing but public facts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sfumato.privacy.holder import Holder
 
 @dataclass(frozen=True)
 class Covering:
-    """PriView's covering design, with a limit on cells in the place of a number of binary columns.
+    """PriView's covering design, with a limit on cells instead of a number of binary columns.
 
     Sets of columns that are above the limit by themselves become views of their own. Pairs that are far above it are
-    left out, since a table of so many cells would be noise alone; such triples are refused. A column of which nothing
+    left out, since a table that large would be noise alone; such triples are refused. A column of which nothing
     else is left gets a view to itself. Columns with one code cost no cells and are part of every view.
 
     Args:
@@ -94,7 +94,7 @@ class Covering:
         )
 
     def _noise(self, holder: Holder, ahead: Share, views: int) -> float:
-        """The expected noise of a view if the whole budget is shared equally by so many, as a part of the rows."""
+        """The expected noise of a view if the whole budget is shared equally by this many, as a part of the rows."""
         return sqrt(self.cells * holder.variance(ahead.part(Fraction(1, views)))) / self.rows_guess
 
 

@@ -37,7 +37,7 @@ def plane_design(points: Sequence[int], width: int) -> Blocks:
 
 @cache
 def _plan(points: int, width: int) -> tuple[float, int]:
-    """The fewest blocks that a plane gives for so many points, and the order q of that plane.
+    """The fewest blocks that a plane gives for this many points, and the order q of that plane.
 
     There are at most q + 1 groups (one for each slope, and one for the vertical lines' own points) and at most `width`.
     Points beyond all groups join every group, and what is in a group is covered in the same way.

@@ -25,7 +25,7 @@ EXEMPT = 1 << 30
 """The cover count of what need not be covered: sets above the limit, and tuples that name a column twice."""
 
 STAY = 10
-"""For so many moves a column that has come into a view is not taken out lightly."""
+"""For this many moves a column that has come into a view is not taken out lightly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Task:
 def fewest(sizes: Sequence[int], limit: int, strength: int) -> int:
     """A number of views that no covering goes below: Schönheim's argument, in columns and in cells.
 
-    The views that hold a column must, without it, cover its partners; so many places it needs at least. All places
+    The views that hold a column must, without it, cover its partners; this many places it needs at least. All places
     must find room in the views, of which none has more than `widest` columns or `limit` cells.
     """
     widest = sum(product <= limit for product in accumulate(sorted(sizes), mul))
@@ -88,7 +88,7 @@ class Cover:
             self.replace(len(self.views), view)
 
     def replace(self, index: int, view: View) -> None:
-        """Put a view in the place of another, or after all others."""
+        """Replace a view by another, or after all others."""
         if index < len(self.views):
             self.counts[self._block(self.views[index])] -= 1
         self.views[index : index + 1] = [view]
@@ -211,7 +211,7 @@ def shorten(cover: Cover, moves: int, rng: np.random.Generator) -> tuple[Cover |
 
 
 class Board:
-    """Views as rows of one array, so that a move can be tried on many of them at once.
+    """Views as rows of one array, so a move can be tried on many of them at once.
 
     Rows are filled up with the column after the last one, which is in no set and has one code.
     """

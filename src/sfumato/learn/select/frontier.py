@@ -109,7 +109,7 @@ def search_frontier(
 
 @dataclass(frozen=True)
 class Usefulness:
-    """How many cells tables may have, so that the mean cell stands out of the noise.
+    """How many cells tables may have, so the mean cell stands out of the noise.
 
     A table is theta-useful if its mean cell is at least theta times the scale of its noise. The paper gives 6 for the
     tables of the network and 2 for those of the frontier, and says no more; this is our reading. All columns binary:
@@ -130,7 +130,7 @@ class Usefulness:
     frontier_theta: float = 2.0
 
     def network_cells(self, scale: Callable[[int], float]) -> float:
-        """How many cells a table of the network may have; `scale` is of the noise if so many tables are measured."""
+        """How many cells a table of the network may have; `scale` is of the noise if this many tables are measured."""
         columns = len(self.sizes)
         if not self._binary:
             return self.rows / (self.theta * scale(columns))
@@ -138,7 +138,7 @@ class Usefulness:
         return float(2 ** (next(useful, 1) + 1))
 
     def frontier_cells(self, scale: Callable[[int], float], network_cells: float) -> float:
-        """How many cells a table of the frontier may have; `scale` is of the noise if so many tables are measured."""
+        """How many cells a table of the frontier may have; `scale` is of the noise if this many tables are measured."""
         columns = len(self.sizes)
         noise = scale(max(1, columns - 1))
         if not self._binary:

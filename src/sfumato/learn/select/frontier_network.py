@@ -38,7 +38,7 @@ MOST_CELLS = 1 << 14
 
 @dataclass(frozen=True)
 class FrontierNetwork:
-    """DP-SUBN's search, with joint rounds in the place of one round for each party.
+    """DP-SUBN's search, with joint rounds instead of one round for each party.
 
     Args:
         views: which tables measure all pairs of columns.

@@ -19,7 +19,7 @@ from sfumato.privacy.neighbours import Neighbours
 
 KEYS = ("columns", "weight")
 MOST_RATIO = 1e6
-"""The largest weight may be so many times the smallest; beyond, the lightest table would be noise alone."""
+"""The largest weight may be this many times the smallest; beyond, the lightest table would be noise alone."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ COUNT_PART = 1 / 20
 """The part of the share that measures the number of rows: of a share of 0.2, to about 100 rows."""
 
 CAUTION = 2.0
-"""So many scales of its noise are taken off the number of rows: where it is not known, tables had better be small."""
+"""This many scales of its noise are taken off the number of rows: where it is not known, tables had better be small."""
 
 MOST_CELLS = 1 << 14
 """Larger tables are never candidates, however many rows there are: thousands of them are counted."""
@@ -43,11 +43,11 @@ class GreedyNetwork:
 
     Args:
         score: R (distance to independence), I (mutual information), or F (nearness to a function; binary columns only).
-        theta: a table may have so many cells that the mean cell is this many times the scale of its noise. Where all
+        theta: a table may have cells until the mean cell is this many times the scale of its noise. Where all
             columns are binary, that gives the degree of the network.
         price: the part of a table's expected noise by which its score is lowered (R and F, which are in rows too).
             The paper has no price and no smaller sets than maximal ones.
-        most_candidates: about so many candidates are scored in all; where there are more, some are left out at random.
+        most_candidates: about this many candidates are scored in all; of more, some are left out at random.
         seed: of the first column, and of what is left out; public.
     """
 
@@ -123,7 +123,7 @@ def _pick(holder: Holder, candidates: Sequence[Family], score: Score, part: Shar
 
 
 class _Growth:
-    """A network that grows, and what may come next. Candidates stay candidates, so that their scores can be kept."""
+    """A network that grows, and what may come next. Candidates stay candidates, so their scores can be kept."""
 
     def __init__(self, domain: Domain, options: Mapping[str, Options], limit: int, most: int, rng: np.random.Generator):
         names = list(options)
@@ -153,7 +153,7 @@ class _Growth:
             found.update(dict.fromkeys(by_room[room]))
 
     def _sets(self, new: Options, before: Sequence[Options], room: int) -> list[Clique]:
-        """Sets of parents with the new column, for one open column that leaves room for so many cells."""
+        """Sets of parents with the new column, for one open column that leaves room for this many cells."""
         most = max(1, self._most_new // len(self.open))
         found: dict[Clique, None] = {}
         for _ in range(HALVINGS):

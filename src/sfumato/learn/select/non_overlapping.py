@@ -1,4 +1,4 @@
-"""Choose views so that every pair of columns lies in exactly one of them: reads nothing but sizes of columns.
+"""Choose views so every pair of columns lies in exactly one of them: reads nothing but sizes of columns.
 
 NOCD of Su et al. (Differentially Private Multi-Party High-Dimensional Data Publishing, section VI-C): columns are laid
 out in rows of n, n prime, at most n rows. A line through this grid takes from row i the column at place j + i m modulo
@@ -16,7 +16,7 @@ Where we depart from the paper, and why:
   epsilon_v in proportion to the cube root of e_v, and the best design has the least sum of these roots. (For Gaussian
   noise it would be square roots; parts follow this, the design does not.)
 - Views are limited by cells and not by binary columns. Columns are laid out by falling size: a line has one column of
-  each row, so that the largest columns meet only in views of their own.
+  each row, so the largest columns meet only in views of their own.
 - Lines with fewer than two columns, which the last row leaves when it is short, are dropped.
 """
 
@@ -57,7 +57,7 @@ class Limits:
     equal: bool
 
     def of(self, columns: int) -> int:
-        """How many cells a view of so many columns may have."""
+        """How many cells a view of this many columns may have."""
         return self.cells if columns > 2 else max(self.cells, self.most_cells)
 
     def error(self, cells: Array, columns: Array) -> float:
@@ -74,7 +74,7 @@ class NonOverlapping:
     """A design of views in which every pair of columns occurs once.
 
     A pair with more cells than a view may have becomes a view of its own, unless it has more than `most_cells`: such
-    pairs are left out, since a table of so many cells would be noise alone. A column of which nothing else is left gets
+    pairs are left out, since a table that large would be noise alone. A column of which nothing else is left gets
     a view to itself. Columns with one code cost no cells and are part of every view.
 
     Args:
@@ -187,7 +187,7 @@ def _front(sizes: Sizes, limits: Limits) -> tuple[Tree, ...]:
 def _corners(designs: Iterable[Tree]) -> list[Tree]:
     """The corners of the convex hull of (views, error) that no other design beats in both.
 
-    No other design can be best, nor be a part of the best: views² * error is quasi-concave, so that its least value
+    No other design can be best, nor be a part of the best: views² * error is quasi-concave, so its least value
     over a hull is at a corner, and a corner of a sum of sets is a sum of corners. The least error is at a corner too.
     """
     kept: list[Tree] = []

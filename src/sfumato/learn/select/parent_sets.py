@@ -22,13 +22,13 @@ _NEVER: Ratio = (1, 0)
 """The factor of what cannot grow."""
 
 MOST_STEPS = 20_000
-"""A search for all maximal sets is given up after so many steps; some are then found at random."""
+"""A search for all maximal sets is given up after this many steps; some are then found at random."""
 
 
 def maximal_sets(columns: Sequence[Options], limit: int, most: int, rng: np.random.Generator) -> list[Clique]:
     """Sets of at most `limit` cells to which no column can be added and in which none can be made finer.
 
-    All of them, if they are found in reasonable time and are not more than `most`; otherwise so many at random.
+    All of them, if they are found in reasonable time and are not more than `most`; otherwise this many at random.
     """
     search = _Search(sorted(columns, key=lambda options: -options[-1][1]), limit)
     found = list(search.sets())
@@ -78,7 +78,7 @@ class _Search:
         yield from self._walk(place + 1, chosen, cells, _smaller(smallest, finer))
 
     def _exceeds(self, cells: int, factor: Ratio) -> bool:
-        """Whether a set of so many cells would be too large if it grew by a factor."""
+        """Whether a set of this many cells would be too large if it grew by a factor."""
         return cells * factor[0] > self._limit * factor[1]
 
 

@@ -2,7 +2,7 @@
 
 How many views m, and how many cells L each, is a matter of noise against coverage. A view i of C_i cells, whose cells
 have noise of variance v_i, tells each cell of a pair of columns that it holds as a sum of C_i / c cells, where c is the
-number of cells of the pair. All views that hold the pair are averaged by precision, so that the noise of a cell of the
+number of cells of the pair. All views that hold the pair are averaged by precision, so the noise of a cell of the
 pair has the variance 1 / (c P) with P = sum of 1 / (C_i v_i). The mean of |x| for a normal x is sqrt(2/pi) standard
 deviations; added over c cells, halved, and divided by n rows this is a total variation distance of
 
@@ -129,8 +129,8 @@ class RandomViews:
         """For every L: its random views, and the expected error of using the first 0, 1, 2, … of them."""
         found = []
         for limit in LIMITS:
-            # A fixed seed: views are public, so that chance need not be secret, and the same columns and budget give
-            # the same views, which anyone can check. Each L starts afresh, so that no L depends on the others.
+            # A fixed seed: views are public, so chance need not be secret, and the same columns and budget give
+            # the same views, which anyone can check. Each L starts afresh, so no L depends on the others.
             views = draw_views(domain.shape, limit, self.most_views, np.random.default_rng(self.seed))
             noise = noise_errors(domain.shape, views, currency, sqrt(variance) / self.rows_guess)
             found.append((limit, views, np.where(np.isinf(noise), self.dependence_guess, noise).mean(axis=1)))

@@ -50,13 +50,13 @@ def view_size(sizes: Sequence[int], scale: float, rows: int, upper: bool = False
 
 
 def visible(codes: int, columns: int, threshold: float) -> float:
-    """The part of a Gaussian table, over columns of so many codes, that lies in cells of at least `threshold`."""
+    """The part of a Gaussian table, over columns of this many codes, that lies in cells of at least `threshold`."""
     *_, table = _gaussian_tables(codes, columns)
     return _mass_above(table, threshold)
 
 
 def _noise(scale: float, views: int) -> float:
-    """Rho: the noise of one of so many views that share the budget equally."""
+    """Rho: the noise of one of this many views that share the budget equally."""
     return -log(1 - CONFIDENCE) * scale * views
 
 

@@ -111,7 +111,7 @@ class Race:
             digits *= 2
 
     def _log_time(self, place: int, late: Fraction, digits: int) -> tuple[Decimal, Decimal]:
-        """Numbers below and above log(-log u) + late, where u is known to so many digits."""
+        """Numbers below and above log(-log u) + late, where u is known to this many digits."""
         down, up = (Context(prec=12 * digits, rounding=to) for to in (ROUND_FLOOR, ROUND_CEILING))
         least, most = self.uniform.interval(place, digits)
         # Decimal logarithms are off by at most half a unit of the last place; the next number is beyond the true one.

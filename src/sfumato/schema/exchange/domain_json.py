@@ -11,7 +11,7 @@ from sfumato.text import json_text
 
 
 def read(content: bytes, name: str) -> Carried:
-    """Columns of codes; some files list labels in the place of a number."""
+    """Columns of codes; some files list labels instead of a number."""
     found = json.loads(content)
     columns = []
     for column, size in found.items():
