@@ -1,6 +1,7 @@
 """Rows come piece by piece: the same sample whatever the chunk, memory that does not grow, and nothing paid is lost."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -95,17 +96,19 @@ def test_a_file_has_the_rows_of_a_sample(release, tmp_path, rows, ending):
 
 
 def test_memory_does_not_grow_with_the_number_of_rows(monkeypatch, tmp_path):
-    """Eight times the rows, the same peak of Python and NumPy, within a tenth."""
+    """Eight times the rows, the same peak of Python and NumPy, within a tenth; and a piece for each thread."""
     release = sfumato.fit(table(), SCHEMA, epsilon=3, delta=1e-6, method="pgm")
     monkeypatch.setattr(drawing, "PIECE", 1 << 15)
     monkeypatch.setattr(drawing, "BLOCK", 1 << 13)
     peaks = []
-    for rows in (1 << 16, 1 << 16, 1 << 19):  # the first is to warm up
+    for threads, rows in ((1, 1 << 16), (1, 1 << 16), (1, 1 << 19), (3, 1 << 19)):  # the first is to warm up
+        one = replace(release._drawing(rows), threads=threads)
         tracemalloc.start()
-        release.write(tmp_path / f"{len(peaks)}.parquet", rows, seed=1)
+        sfumato.tables.write(one.blocks(1), tmp_path / f"{len(peaks)}.parquet", SCHEMA)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[2] < 1.1 * peaks[1]
+    assert peaks[3] < 3.5 * peaks[1]
 
 
 def test_a_chunk_of_no_rows_is_refused(release):

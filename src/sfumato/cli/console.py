@@ -158,17 +158,16 @@ def stages(count: int) -> Iterator[Callable[[str], None]]:
     columns = (SpinnerColumn(), TextColumn("{task.description:<11}"), BarColumn(), TimeElapsedColumn(), inside)
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task("start", total=count, inside="")
-        began = perf_counter()
+        began: dict[str, float] = {}
 
         def show(stage: str) -> None:
             progress.update(task, description=stage, inside="")
             progress.advance(task)
 
         def tell(what: str, done: int, most: int) -> None:
-            nonlocal began
-            if done == 0:
-                began = perf_counter()
-            progress.update(task, inside=left(what, done, most, perf_counter() - began))
+            now = perf_counter()
+            began[what] = now if done == 0 else began.get(what, now)
+            progress.update(task, inside=left(what, done, most, now - began[what]))
 
         with listening(tell):
             yield show
@@ -176,5 +175,5 @@ def stages(count: int) -> Iterator[Callable[[str], None]]:
 
 def left(what: str, done: int, most: int, seconds: float) -> str:
     """How far a loop is, and about how long the rest will take at most, as the part that is done took."""
-    words = f"{done} of {most} {what}" if most > 1 else ""
-    return f"{words}, {seconds / done * (most - done):.0f} s left" if words and done else words
+    words = f"{done:,} of {most:,} {what}" if most > 1 else ""
+    return f"{words}, {seconds / done * (most - done):.0f} s left" if words and done and seconds else words

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +22,7 @@ from sfumato.evaluate.rules import violations
 from sfumato.intake.attributes import Attributes, Ints
 from sfumato.intake.codec import SchemaCodec
 from sfumato.intake.ruled import Ruled
+from sfumato.loops import tell
 from sfumato.models.tree_model import Evidence
 from sfumato.pipeline import Conditional, Model, Synthesize
 from sfumato.release import answers
@@ -28,6 +31,7 @@ from sfumato.synthesize.conditional import conditioned
 from sfumato.synthesize.joining import Draw, prepared
 from sfumato.synthesize.repair import repaired_by, split_again
 from sfumato.synthesize.splitting import split
+from sfumato.threads import in_order, may_use
 
 PIECE = 1 << 19
 """At most this many rows are synthesised together. Methods that fit rows to tables do worse in small pieces."""
@@ -50,6 +54,15 @@ class Tally:
     repairs: int = 0
     decoded: int = 0
     copies: int = 0
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def add(self, *, rows: int = 0, repairs: int = 0, decoded: int = 0, copies: int = 0) -> None:
+        """Count more; pieces that are drawn at the same time share a tally."""
+        with self._lock:
+            self.rows += rows
+            self.repairs += repairs
+            self.decoded += decoded
+            self.copies += copies
 
     @property
     def share(self) -> float:
@@ -67,6 +80,7 @@ class Drawing:
         synthesize: the part that makes rows.
         given: for each column with evidence, the codes that are allowed.
         rows: how many rows to draw.
+        threads: how many pieces are drawn at the same time; rows do not depend on it.
         tally: what the last step, which makes every row obey the rules, had to do.
     """
 
@@ -75,6 +89,7 @@ class Drawing:
     synthesize: Synthesize
     given: Mapping[str, Ints]
     rows: int
+    threads: int = field(default_factory=may_use)
     tally: Tally = field(default_factory=Tally)
 
     def blocks(self, seed: int | None) -> Iterator[pa.Table]:
@@ -82,11 +97,20 @@ class Drawing:
         rng = np.random.default_rng(seed)
         draw = self._draw()
         sizes = _equal_sizes(self.rows, PIECE)
-        # Every piece has a seed of its own, so pieces can be drawn in any order.
-        for size, own in zip(sizes, rng.spawn(len(sizes)), strict=True):
-            for block in self._decoded(draw(size, own), size, own):
-                require_rules(block, self.schema)
-                yield block
+        # Every piece has a seed of its own, so pieces can be drawn in any order, and several at a time.
+        pieces = [partial(self._piece, draw, size, own) for size, own in zip(sizes, rng.spawn(len(sizes)), strict=True)]
+        done = 0
+        tell("rows", done, self.rows)
+        for block in in_order(pieces, self.threads):
+            done += len(block)
+            tell("rows", done, self.rows)
+            yield block
+
+    def _piece(self, draw: Draw, rows: int, rng: np.random.Generator) -> Iterator[pa.Table]:
+        """The blocks of one piece."""
+        for block in self._decoded(draw(rows, rng), rows, rng):
+            require_rules(block, self.schema)
+            yield block
 
     @property
     def _in_columns(self) -> bool:
@@ -137,8 +161,7 @@ class Drawing:
         fine = split(records, recoding, ruled.constraints, rng)
         fine = split_again(records, fine, lambda some: recoding.decode(some, rng), ruled.checks)
         obeying = repaired_by(ruled, fine, rng)
-        self.tally.rows += len(records)
-        self.tally.repairs += obeying.repairs
+        self.tally.add(rows=len(records), repairs=obeying.repairs)
         return Attributes(self.schema).decode(obeying.records)
 
     def _decoded(self, records: Records, rows: int, rng: np.random.Generator) -> Iterator[pa.Table]:
@@ -148,8 +171,7 @@ class Drawing:
         for start in range(0, max(rows, 1), BLOCK):
             block = records.take(order[start : start + BLOCK])
             made, copies = codec.decode_counting(block if self._in_columns else self._columns(block, rng), rng)
-            self.tally.decoded += len(made)
-            self.tally.copies += copies
+            self.tally.add(decoded=len(made), copies=copies)
             yield made
 
 
