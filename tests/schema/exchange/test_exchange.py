@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from sfumato.errors import SchemaError
 from sfumato.schema.exchange import EXPORTS, IMPORTS, export_schema, import_schema
@@ -151,3 +152,60 @@ def test_a_boolean_that_may_be_missing_stays_so_in_sdv(tmp_path):
     file = tmp_path / "m.json"
     file.write_text(export_schema(VISITS, "sdv").text)
     assert {column["name"]: column for column in import_schema(file, "sdv").keys["columns"]}["smokes"]["nullable"]
+
+
+def test_every_key_that_is_set_and_has_no_word_elsewhere_is_listed():
+    schema = Schema.parse(
+        {
+            "name": "visits", "license": "CC0-1.0", "on_bad_value": "missing", "rows_guess": 5000, "label": "sex",
+            "columns": [
+                {"name": "sex", "type": "categorical", "categories": ["f", "m"], "ordered": True, "nullable": True},
+                {"name": "days", "type": "integer", "min": 0, "max": 30, "special": [999], "nullable": True},
+                {"name": "smokes", "type": "boolean", "true_values": ["1"], "false_values": ["0"], "nullable": True},
+            ],
+        }
+    )  # fmt: skip
+    for form in set(EXPORTS) - {"frictionless", "croissant", "domain-json"}:
+        lost = " ".join(export_schema(schema, form).lost)
+        for key in ("license", "on_bad_value", "rows_guess", "label", "special", "true_values"):
+            assert repr(key) in lost, (form, key)
+        assert ("'ordered'" in lost) == (form != "sdv")
+
+
+def test_a_domain_of_dpsynth_says_what_becomes_of_other_values():
+    carried = import_schema(FILES / "dpsynth.yaml", "dpsynth")
+    columns = {column.pop("name"): column for column in carried.keys["columns"]}
+    assert {column.pop("domain_from") for column in columns.values()} == {"observed, imported from dpsynth.yaml"}
+    assert columns == {
+        "age": {"type": "integer", "min": 17, "max": 90, "outside": "clip", "note": "in years"},
+        "city": {"type": "categorical", "categories": ["Basel", "Bern", "<OOD>"], "other": "<OOD>"},
+        "sex": {"type": "categorical", "categories": ["unknown", "f", "m"], "other": "unknown"},
+        "smokes": {"type": "boolean"},
+        "ward": {"type": "categorical", "categories": ["1", "2", "-1"], "other": "-1"},
+        "weight": {"type": "number", "min": 0.0, "max": 250.5, "nullable": True, "on_bad_value": "missing"},
+    }
+    assert carried.lost == (
+        "that the values of column 'city' are found in the data: only declared ones are synthesised",
+        "column 'note' is free text, which is never synthesised; it is left out",
+        "key 'out_of_domain_index' of column 'smokes': other values are bad values here",
+        "key 'interval_handling' of column 'weight'",
+        "key 'sentinel' of column 'weight'",
+    )
+
+
+def test_dpsynth_gets_labels_of_one_type_and_no_null():
+    """It refuses null and mixed types, and compares its labels with what pandas reads from a file."""
+    exported = export_schema(VISITS, "dpsynth")
+    found = yaml.safe_load(exported.text)
+    assert {name: said["type"] for name, said in found.items()} == {
+        "sex": "CategoricalAttribute", "grade": "CategoricalAttribute", "smokes": "CategoricalAttribute",
+        "age": "NumericalAttribute", "weight": "NumericalAttribute",
+    }  # fmt: skip
+    assert found["smokes"]["possible_values"] == ["(missing)", "False", "True"]
+    assert (found["age"]["clip_to_range"], found["weight"]["clip_to_range"]) == (True, False)
+    truth = Schema.parse({"name": "t", "columns": [{"name": "smokes", "type": "boolean"}]})
+    assert yaml.safe_load(export_schema(truth, "dpsynth").text)["smokes"]["possible_values"] == [False, True]
+    assert "column 'born': there are no dates" in exported.lost
+    assert "column 'smokes': what is missing or unknown becomes the label '(missing)'" in exported.lost
+    assert "column 'weight': a value outside the bounds becomes missing" in exported.lost
+    assert not any("'age': a value outside" in words for words in exported.lost)

@@ -56,37 +56,20 @@ def _missing(column: Mapping[str, Any]) -> Iterable[str]:
 
 
 def lost_in(schema: Schema, carried: Iterable[str] = ()) -> tuple[str, ...]:
-    """What no other tool says about a table; `carried` are the exceptions, by key."""
-    kept = set(carried)
-    found = [
-        f"key {key!r} of the table"
-        for key in ("recode", "together", "missing_patterns", "apart", "rules", "bitwise")
-        if getattr(schema, key) and key not in kept
+    """Every key that a schema sets and an export leaves out; `carried` are those it takes along."""
+    kept = {*_PLAIN, *carried}
+    keys = schema.to_dict()
+    table = [f"key {key!r} of the table" for key in keys if key not in kept]
+    columns = [
+        f"key {key!r} of column {column['name']!r}"
+        for column in keys["columns"]
+        for key, value in column.items()
+        if key not in kept and not (key == "null_values" and value == [""])
     ]
-    if schema.unit.column is not None and "unit" not in kept:
-        found.append("key 'unit': whom privacy protects, and how many rows of a person count")
-    for column in schema.columns:
-        found += [
-            f"key {key!r} of column {column.name!r}"
-            for key in (
-                "bins",
-                "edges",
-                "levels",
-                "derived",
-                "compress",
-                "joint_bins",
-                "other",
-                "format",
-                "granularity",
-            )
-            if key not in kept and _is_set(column, key)
-        ]
-    return (*found, "key 'domain_from': where each domain comes from")
+    return (*table, *columns, "key 'domain_from': where each domain comes from")
 
 
-def _is_set(column: Any, key: str) -> bool:
-    value = getattr(column, key, None)
-    return bool(value) and not (key == "granularity" and value == "day")
+_PLAIN = ("name", "columns", "type", "categories", "min", "max", "nullable", "domain_from")
 
 
 def kind_of(column: Any) -> str:

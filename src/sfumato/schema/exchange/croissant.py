@@ -58,8 +58,8 @@ def write(schema: Schema) -> Exported:
     return Exported(
         json_text(found) + "\n",
         (
-            "all domains: Croissant has none",
+            "all domains, and which values may be missing: Croissant has no word for them",
             f"the sha256 of {FILE}: add it to its entry in 'distribution'",
-            *lost_in(schema),
+            *lost_in(schema, ("note", "notes", "license")),
         ),
     )

@@ -28,5 +28,6 @@ def write(schema: Schema) -> Exported:
     """The number of codes of every column, as Sfumato codes it."""
     sizes = {column.name: size_of(column) + column.nullable for column in schema.columns}
     return Exported(
-        json_text(sizes) + "\n", ("the values that the codes stand for", *lost_in(schema, ("bins", "edges")))
+        json_text(sizes) + "\n",
+        ("the values that the codes stand for", *lost_in(schema, ("bins", "edges", "cuts", "values", "special"))),
     )

@@ -28,7 +28,11 @@ def read(content: bytes, name: str) -> Carried:
             continue
         columns.append(_column(str(column), said, lost))
     lost += ["checks over several columns; see 'rules'"] if found.get("checks") else []
+    lost += [f"key {key!r}" for key, value in found.items() if key not in _TABLE_KEYS and value]
     return Carried({"name": found.get("name") or name, "columns": columns}, tuple(lost))
+
+
+_TABLE_KEYS = ("schema_type", "version", "api", "columns", "checks", "name", "coerce", "strict", "title", "description")
 
 
 def _column(name: str, said: Mapping[str, Any], lost: list[str]) -> Keys:
@@ -36,6 +40,7 @@ def _column(name: str, said: Mapping[str, Any], lost: list[str]) -> Keys:
     kinds = (("bool", "boolean"), ("int", "integer"), ("float", "number"), ("decimal", "number"), ("date", "datetime"))
     kind = next((ours for word, ours in kinds if word in dtype), "categorical")
     keys: Keys = {"name": name, "type": kind, **({"nullable": True} if said.get("nullable") else {})}
+    lost += [f"that the name of column {name!r} is a pattern"] if said.get("regex") else []
     for check, value in _checks(said):
         value = value.get("value", value) if isinstance(value, Mapping) and "value" in value else value
         if check == "isin":

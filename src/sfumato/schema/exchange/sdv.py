@@ -119,4 +119,4 @@ def write(schema: Schema) -> Exported:
         said["range_is_nullable"] = column.nullable
         columns[column.name] = said
     found = {"columns": columns, "METADATA_SPEC_VERSION": "SINGLE_TABLE_V2"}
-    return Exported(json_text(found) + "\n", lost_in(schema))
+    return Exported(json_text(found) + "\n", lost_in(schema, ("ordered", "decimals")))
