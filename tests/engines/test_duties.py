@@ -14,11 +14,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from helpers_codings import codings
+from helpers_codings import codings, rows_of
 from sfumato.audit.replay import compared
 from sfumato.audit.rows import Pair
 from sfumato.data.coding import Coding
+from sfumato.data.domain import Domain
 from sfumato.engines import database, opening, person_buckets, spark
+from sfumato.engines.spool import Spool
 from sfumato.errors import DataError, MethodError
 from sfumato.fitting import open_ledger
 from sfumato.intake.intake import Intake
@@ -185,6 +187,19 @@ def test_5_all_questions_are_about_one_table(name, places):
         (alone,) = engine.count(coding, [("age",)])
         assert np.array_equal(first.counts, again.counts)
         assert np.array_equal(first.counts.sum(axis=1), alone.counts)
+
+
+@pytest.mark.parametrize("seeks", [False, True], ids=["pread", "where there is no pread"])
+def test_5_rows_on_disk_are_read_from_any_place_on_any_system(seeks, monkeypatch):
+    if seeks:
+        monkeypatch.delattr(os, "pread")
+    records = rows_of(Domain({"a": 3, "b": 300, "c": 70_000}), 5000)
+    blocks = [records.take(np.arange(start, start + 1000)) for start in range(0, 5000, 1000)]
+    spool = Spool(records.domain, ((block, 1) for block in blocks))
+    for clique in (("c",), ("a", "b"), ("b",), ("c", "a")):
+        (found,) = spool.count(Coding(records.domain), [clique])
+        assert np.array_equal(found.counts, records.project(clique).counts)
+    spool.close()
 
 
 def test_7_and_9_nothing_is_left_behind_and_closed_rows_cannot_be_asked(name, places, tmp_path, monkeypatch):

@@ -1,4 +1,5 @@
 import itertools
+import json
 import sqlite3
 import tempfile
 from dataclasses import replace
@@ -70,6 +71,29 @@ def test_costs_are_exact_to_the_last_digit(tmp_path):
     with pytest.raises(BudgetExceeded, match="nothing was computed"):
         journal.save(record(State.RESERVED, round_=3, epsilon=tiny))
     assert journal.load(3, 0) is None
+
+
+def test_costs_of_thousands_of_digits_are_kept_exactly_and_written_short(tmp_path):
+    # What 100 tables with widths of 80 digits cost has more digits than Python turns into text (4,300).
+    widths = [Fraction(10**80 + 2 * number + 1, 10**77) for number in range(100)]
+    noises = [Noisy("a table", Laplace(width), Sensitivity(Fraction(1), Fraction(1))) for width in widths]
+    cost = sum(1 / width for width in widths)
+    with pytest.raises(ValueError, match="digits"):
+        str(cost)
+    asked = replace(record(State.RESERVED), entries=tuple(("learn", one) for one in noises))
+    journal = opened(tmp_path)
+    for state in PATH[PATH.index(State.RESERVED) :]:
+        journal.save(replace(asked, state=state))
+    with pytest.raises(BudgetExceeded, match="nothing was computed"):
+        journal.save(record(State.RESERVED, round_=1, epsilon=1 - cost + Fraction(1, 10**100)))
+    journal.close()
+    journal = opened(tmp_path)
+    assert spent(journal) == journal.statement().spent == cost
+    verify_log(tmp_path / "audit.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    written = {line["cost"] for line in lines if "cost" in line}
+    assert len(written) == 1
+    assert all(len(one) < 30 and cost <= Fraction(one) <= cost * (1 + Fraction(1, 10**18)) for one in written)
 
 
 @pytest.mark.parametrize("crash_in", PATH)

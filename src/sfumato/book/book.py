@@ -40,10 +40,8 @@ from sfumato.privacy.neighbours import Neighbours
 class Book:
     """The book in a file.
 
-    >>> import tempfile
     >>> from sfumato.privacy.budget import PureDP
-    >>> place = Path(tempfile.mkdtemp()) / "patients.book"
-    >>> book = Book.create(place)
+    >>> book = Book.create("patients.book")
     >>> book.open("patients 2026", Neighbours(), Policy(PureDP("2")))
     >>> payment = book.reserve("patients 2026", "first release", PureDP("1.5"), Neighbours())
     >>> book.spend(payment.number, release="0" * 64)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import typer
 
 from sfumato.cli.commands import Command, Group, group_of
-from sfumato.cli.console import err, out, show_version
+from sfumato.cli.console import err, out, show_version, write_utf8
 
 FIRST, USE, MANY = "First steps", "Use and check a release", "Many parties"
 
@@ -107,6 +107,7 @@ def options(
 
 def main() -> None:
     """Run the command line."""
+    write_utf8()
     warnings.simplefilter("once")
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"  # without our lines of code
     with suppress(NotImplementedError):  # not built for every platform; it gives back more of what was freed

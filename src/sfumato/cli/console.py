@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from importlib.metadata import version
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from platform import python_version
 from time import perf_counter
 from typing import Annotated, Any, ParamSpec, TypeVar
@@ -20,8 +20,8 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from sfumato import kernels
 from sfumato.errors import Fault, SfumatoError
-from sfumato.kernels import COMPILED
 from sfumato.loops import listening
 from sfumato.text import json_text, one_line
 
@@ -87,10 +87,24 @@ out = SafeConsole()
 err = SafeConsole(stderr=True)
 
 
+def write_utf8() -> None:
+    """Print what has letters of all the world, also where the system's own encoding lacks them.
+
+    A file or a pipe gets UTF-8, as all files of Sfumato are; on Windows it would be a code page, in which a table or a
+    guarantee cannot be written. A terminal of another encoding shows a question mark for what it lacks.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8")
+
+
 def show_version(asked: bool) -> None:
     """Print the version, and whether the kernels are compiled, if asked; then end."""
     if asked:
-        compiled = "compiled" if COMPILED else "not compiled, so slower"
+        compiled = "compiled" if kernels.COMPILED else "not compiled, so slower"
         print(f"sfumato {version('sfumato')} (kernels {compiled}), Python {python_version()}")
         raise typer.Exit
 

@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from sfumato import tables
+from sfumato import kernels, tables
 from sfumato.cli.console import JsonOption, explained, out, print_json, stages
 from sfumato.cli.curate import traffic_table
 from sfumato.cli.party_demo import play
@@ -65,6 +65,11 @@ def demo(
         print_json(report)
         return
     out.print(f"{out_folder}: {release.rows:,} synthetic people from a survey of {len(real):,} simulated ones.")
+    if not kernels.COMPILED:
+        out.print(
+            "The kernels are not compiled, so this took longer than it needs to: there was no C compiler when Sfumato "
+            "was installed. Install a wheel, or a compiler and then Sfumato again."
+        )
     out.print(f"Guarantee: {report['guarantee']}.")
     if study:
         out.print(traffic_table(study["traffic"]))

@@ -121,7 +121,7 @@ def read_whole(handle: int, size: int, start: int) -> bytes:
     parts = []
     while size > 0:
         try:
-            part = os.pread(handle, min(size, 1 << 30), start)
+            part = _read_at(handle, min(size, 1 << 30), start)
         except OSError:
             part = b""
         if not part:
@@ -131,6 +131,14 @@ def read_whole(handle: int, size: int, start: int) -> bytes:
     if size > 0:
         raise DataError("the temporary file of the rows could not be read back; the disk may be damaged")
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _read_at(handle: int, size: int, start: int) -> bytes:
+    """Bytes from a place on: `os.pread`. Windows has none, and no forked process that would move the handle."""
+    if hasattr(os, "pread"):
+        return os.pread(handle, size, start)
+    os.lseek(handle, start, os.SEEK_SET)
+    return os.read(handle, size)
 
 
 def code_bytes(size: int) -> int:
