@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from sfumato.data.coding import Level
 from sfumato.data.domain import Clique, Domain
@@ -45,9 +45,8 @@ class Chain:
         return cls(_all_cliques(record["base"]), cross, upper)
 
 
-@dataclass(frozen=True)
-class Family:
-    """A column and the columns that it is drawn given."""
+class Family(NamedTuple):
+    """A column and the columns that it is drawn given. A tuple, since choices look up thousands of them."""
 
     column: str
     parents: Clique

@@ -103,7 +103,7 @@ class LocalHolder:
         self._ledger = ledger
         self._entropy = entropy or SystemEntropy()
         self._persons = persons
-        self._scores: dict[tuple[str, Family], int] = {}
+        self._scores: dict[str, dict[Family, int]] = {}
         self.neighbours = neighbours
         self.coding = Coding(engine.domain) if coding is None else coding
 
@@ -198,21 +198,18 @@ class LocalHolder:
         if self.neighbours.parts > 1 and score.name != "R":
             # The others are not in proportion to rows, and limit how many there are: a limit that parts would reach.
             raise MethodError(f"score {score.name} cannot be asked of persons in parts; use score R, or count rows")
-        new = [family for family in families if (score.name, family) not in self._scores]
+        # A family is a candidate in many choices, and its exact score does not change between them.
+        scored = self._scores.setdefault(score.name, {})
+        new = [family for family in families if family not in scored]
         cliques = [(one.column, *one.parents) for one in new]
         self._require_tables(cliques)
         event = choice_event(self._ledger.budget, part, self.neighbours, score, len(families))
         (number,) = self._ledger.charge(event)
         # What decides is drawn before the rows are counted, for all candidates: that takes as long on every table.
         race = Race.draw(len(families), self._entropy)
-        # A family is a candidate in many choices, and its exact score does not change between them.
-        self._scores |= {
-            (score.name, family): exact for family, exact in scores_of(self._engine, self.coding, new, score).items()
-        }
+        scored.update(scores_of(self._engine, self.coding, new, score))
         parts = self.neighbours.parts
-        exact = [
-            self._scores[score.name, family] - less * parts for family, less in zip(families, handicaps, strict=True)
-        ]
+        exact = [scored[family] - less * parts for family, less in zip(families, handicaps, strict=True)]
         chosen = race.winner(exact, event.mechanism.rate)
         self._ledger.answer(number, [chosen])
         return chosen

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.learn.select import parent_sets
-from sfumato.learn.select.parent_sets import maximal_sets
+from sfumato.learn.select.parent_sets import GrowingSearch, maximal_sets
 
 
 @st.composite
@@ -58,6 +58,25 @@ def test_random_sets_where_there_are_too_many():
     found = maximal_sets(options, 2**7, 50, np.random.default_rng(0))
     assert len(found) == 50
     assert all(len(set(one)) == 7 for one in found)
+
+
+def test_more_columns_than_calls_nest():
+    options = [[(f"c{place}", 2)] for place in range(3_000)]
+    found = maximal_sets(options, 2**7, 5, np.random.default_rng(0))
+    assert [len(set(one)) for one in found] == [7] * 5
+
+
+def test_a_search_that_was_given_up_is_not_made_again(monkeypatch):
+    calls = []
+    real = parent_sets._all_maximal_sets
+    monkeypatch.setattr(parent_sets, "_all_maximal_sets", lambda *given: calls.append(given[1]) or real(*given))
+    options = [[(f"c{place}", 2)] for place in range(64)]
+    search = GrowingSearch()
+    for columns_then in (3, 60, 61, 64):
+        for limit in (2**7, 2):
+            assert search.maximal_sets(options[:columns_then], limit, 10, np.random.default_rng(0))
+    assert calls.count(2**7) == 2  # with 3 columns, and with 60, where it took too long
+    assert calls.count(2) == 4
 
 
 @given(columns(), st.integers(1, 400))

@@ -19,7 +19,7 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.selection import Family, Network, Selection
 from sfumato.errors import MethodError
 from sfumato.learn import Known, Learned
-from sfumato.learn.select.parent_sets import Options, maximal_sets
+from sfumato.learn.select.parent_sets import GrowingSearch, Options
 from sfumato.privacy.budget import Share
 from sfumato.privacy.holder import Holder
 from sfumato.privacy.scores import GRID, Score, score_named
@@ -114,12 +114,13 @@ def useful_cells(sizes: Sequence[int], rows: float, theta: float) -> int:
     return min(1 << next(useful, 0) + 1, MOST_CELLS)
 
 
-def _pick(holder: Holder, candidates: Sequence[Family], score: Score, part: Share, price: float) -> Family:
-    """One candidate; free where none has any parents, since columns without parents are all alike."""
-    if not any(family.parents for family in candidates):
-        return candidates[0]
-    cells = [holder.domain.cells((family.column, *family.parents)) for family in candidates]
-    return candidates[holder.choose(candidates, score, part, [floor(GRID * price * count) for count in cells])]
+def _pick(holder: Holder, candidates: Mapping[Family, int], score: Score, part: Share, price: float) -> Family:
+    """One candidate, given with its cells; free where none has parents, since columns without them are all alike."""
+    families = list(candidates)
+    if not any(family.parents for family in families):
+        return families[0]
+    handicaps = [floor(GRID * price * cells) for cells in candidates.values()]
+    return families[holder.choose(families, score, part, handicaps)]
 
 
 class _Growth:
@@ -132,40 +133,42 @@ class _Growth:
         self._limit = limit
         self._most_new = most // (len(names) - 1)
         self._rng = rng
-        self.open: dict[str, dict[Clique, None]] = {name: {(): None} for name in names}
+        self._search = GrowingSearch()
+        self.open: dict[str, dict[Family, int]] = {name: {Family(name, ()): domain[name]} for name in names}
         self.families: list[Family] = []
         self.add(Family(names[int(rng.integers(len(names)))], ()))
 
-    def candidates(self) -> list[Family]:
-        """Every open column with every set of parents that was found for it."""
-        return [Family(column, parents) for column, found in self.open.items() for parents in found]
+    def candidates(self) -> dict[Family, int]:
+        """Every open column with every set of parents that was found for it, and the cells of their table."""
+        return {family: cells for found in self.open.values() for family, cells in found.items()}
 
     def add(self, family: Family) -> None:
         """Take a family into the network, and find the sets of parents that its column makes possible."""
         before = [self._options[other.column] for other in self.families]
         self.families.append(family)
         del self.open[family.column]
-        by_room: dict[int, list[Clique]] = {}
+        by_room: dict[int, dict[Clique, int]] = {}
         for column, found in self.open.items():
             room = self._limit // self._options[column][0][1]
             if room not in by_room:
                 by_room[room] = self._sets(self._options[family.column], before, room)
-            found.update(dict.fromkeys(by_room[room]))
+            own = self._options[column][0][1]
+            found.update((Family(column, parents), own * cells) for parents, cells in by_room[room].items())
 
-    def _sets(self, new: Options, before: Sequence[Options], room: int) -> list[Clique]:
-        """Sets of parents with the new column, for one open column that leaves room for this many cells."""
+    def _sets(self, new: Options, before: Sequence[Options], room: int) -> dict[Clique, int]:
+        """Sets of parents with the new column and their cells, for one open column that leaves room for this many."""
         most = max(1, self._most_new // len(self.open))
         found: dict[Clique, None] = {}
         for _ in range(HALVINGS):
             for name, size in new:
                 if size <= room:
-                    sets = maximal_sets(before, room // size, most, self._rng)
+                    sets = self._search.maximal_sets(before, room // size, most, self._rng)
                     found.update(dict.fromkeys(self._domain.canonical((*one, name)) for one in sets))
             room //= 2
         kept = list(found)
-        if len(kept) <= most:
-            return kept
-        return [kept[place] for place in sorted(self._rng.choice(len(kept), most, replace=False))]
+        if len(kept) > most:
+            kept = [kept[place] for place in sorted(self._rng.choice(len(kept), most, replace=False))]
+        return {parents: self._domain.cells(parents) for parents in kept}
 
 
 def _selection(base: Domain, domain: Domain, levels: Sequence[Level], families: Sequence[Family]) -> Selection:
