@@ -52,7 +52,7 @@ class Database:
         self._kind = {"postgres": "postgresql"}.get(source.kind, source.kind)
         self._dialect = DIALECTS[self._kind]
         self._source = str(source)
-        self._table = ".".join('"' + one.replace('"', '""') + '"' for one in source.table)
+        self._table = sql.quoted(source.table)
         self._connection: Any = sql.connected(source)
         try:
             expression = sql.found(self._connection, source)

@@ -17,6 +17,7 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 import pyarrow as pa
 
+from sfumato.engines import postgres
 from sfumato.errors import DataError
 from sfumato.tables.objects import mixed
 from sfumato.tables.quiet import quiet
@@ -24,6 +25,7 @@ from sfumato.tables.quiet import quiet
 ROWS_AT_ONCE = 1 << 16
 
 KINDS = {"postgresql": "PostgreSQL", "postgres": "PostgreSQL", "duckdb": "DuckDB", "sqlite": "SQLite"}
+_UNREACHED = "{} cannot be reached; check its name, your rights and, for a server, that it runs"
 FORMS = "postgresql://host/database/table, duckdb:///file?table=name or sqlite:///file?table=name"
 
 
@@ -64,6 +66,9 @@ def batches(data: Any) -> Iterator[pa.Table]:
         yield from _read(data, "the Ibis table")
         return
     source = parse(data)
+    if KINDS[source.kind] == "PostgreSQL":
+        yield from _read_postgres(source)
+        return
     connection = connected(source)
     try:
         expression = found(connection, source)
@@ -76,10 +81,7 @@ def batches(data: Any) -> Iterator[pa.Table]:
 
 def connected(source: Source) -> Any:
     """A connection of Ibis to the database of a source."""
-    return quiet(
-        f"{source} cannot be reached; check its name, your rights and, for a server, that it runs",
-        lambda: _connect(source),
-    )
+    return quiet(_UNREACHED.format(source), lambda: _connect(source))
 
 
 def found(connection: Any, source: Source) -> Any:
@@ -89,6 +91,11 @@ def found(connection: Any, source: Source) -> Any:
         f"{source} cannot be found; check its name, with its schema if it has one, and your rights",
         lambda: connection.table(name, database=schema[0] if schema else None),
     )
+
+
+def quoted(table: Sequence[str]) -> str:
+    """The name of a table for a query."""
+    return ".".join('"' + one.replace('"', '""') + '"' for one in table)
 
 
 def parse(name: str) -> Source:
@@ -138,7 +145,7 @@ def _connect(source: Source) -> Any:
         given = {"host": source.host, "port": source.port, "user": source.user}
         return ibis.postgres.connect(
             database=source.place,
-            options="-c default_transaction_read_only=on",
+            options=postgres.READ_ONLY,
             **{"port": None} | {name: value for name, value in given.items() if value is not None},
         )
     if source.kind == "duckdb":
@@ -163,6 +170,21 @@ def _read(expression: Any, name: str) -> Iterator[pa.Table]:
     yield reader.schema.empty_table()
     while (batch := quiet(failed, lambda: next(reader, None))) is not None:
         yield pa.Table.from_batches([batch])
+
+
+def _read_postgres(source: Source) -> Iterator[pa.Table]:
+    """Rows of a table of PostgreSQL, without a Python object for each value."""
+    connection = quiet(
+        _UNREACHED.format(source), lambda: postgres.connected(source.place, source.host, source.port, source.user)
+    )
+    parts = postgres.batches(connection, quoted(source.table))
+    failed = f"{source} cannot be read; check its name, with its schema if it has one, and your rights"
+    try:
+        while (part := quiet(failed, lambda: next(parts, None))) is not None:
+            yield part
+    finally:
+        parts.close()
+        quiet(f"{source} cannot be closed", connection.close)
 
 
 def _read_sqlite(connection: Any, expression: Any, source: Source) -> Iterator[pa.Table]:
