@@ -1,6 +1,7 @@
 """Certificates: from requests, from an own authority, renewed, and struck off; and signatures taken back."""
 
 import contextlib
+import ssl
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -90,38 +91,95 @@ def test_a_certificate_that_was_struck_off_is_not_accepted(study):
                 fetched(study, url, TlsFiles(tls / name), name)
 
 
-def test_certificates_of_an_institutions_own_authority(study):
-    # Made as a hospital's authority makes them: other keys, other names, an authority in between.
-    now = datetime.now(UTC)
+class Hospital:
+    """Certificates as a hospital's authority makes them: other keys, other names, an authority in between."""
 
-    def certificate(subject, key, issuer, issuer_key, *, authority=False, hosts=()):
-        builder = (
-            x509.CertificateBuilder()
-            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]))
-            .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + timedelta(days=30))
-            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-        )
-        if hosts:
-            builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(one) for one in hosts]), False)
-        return builder.sign(issuer_key, hashes.SHA256()).public_bytes(Encoding.PEM)
+    def __init__(self, root_lacks=(), leaf_lacks=()):
+        self.leaf_lacks = leaf_lacks
+        self.root, self.middle = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+        self.root_pem = _signed("Hospital Root", self.root, "Hospital Root", self.root, True, lacks=root_lacks)
+        self.middle_pem = _signed("Hospital Issuing", self.middle, "Hospital Root", self.root, True)
 
-    root, middle = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    root_pem = certificate("Hospital Root", root, "Hospital Root", root, authority=True)
-    middle_pem = certificate("Hospital Issuing", middle, "Hospital Root", root, authority=True)
-    for name, hosts in (("north", ()), (CURATOR, ("localhost",))):
-        place = study.folder / "own" / name
+    def write(self, place, name, hosts=()):
         place.mkdir(parents=True)
         key = ec.generate_private_key(ec.SECP256R1())
         write_secret(place / "tls-key.pem", key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        own = certificate(name, key, "Hospital Issuing", middle, hosts=hosts)
-        (place / "certificate.pem").write_bytes(own + middle_pem)
-        (place / "authority.pem").write_bytes(root_pem)
-    with listening_curator(study, TlsFiles(study.folder / "own" / CURATOR)) as url:
-        assert fetched(study, url, TlsFiles(study.folder / "own" / "north")) == []
+        own = _signed(name, key, "Hospital Issuing", self.middle, False, hosts, self.leaf_lacks)
+        (place / "certificate.pem").write_bytes(own + self.middle_pem)
+        (place / "authority.pem").write_bytes(self.root_pem)
+        return TlsFiles(place)
+
+
+def _signed(subject, key, issuer, issuer_key, authority, hosts=(), lacks=()):
+    now = datetime.now(UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)]))
+        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)]))
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=30))
+    )
+    usage = dict.fromkeys(
+        ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only",
+         "decipher_only"), False,
+    )  # fmt: skip
+    usage |= {"digital_signature": not authority, "key_cert_sign": authority, "crl_sign": authority}
+    extensions = [
+        (x509.BasicConstraints(ca=authority, path_length=None), "critical" not in lacks),
+        (x509.KeyUsage(**usage), True),
+        (x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False),
+        (x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), False),
+    ]
+    if hosts:
+        extensions.append((x509.SubjectAlternativeName([x509.DNSName(one) for one in hosts]), False))
+    for extension, critical in extensions:
+        if type(extension) not in lacks:
+            builder = builder.add_extension(extension, critical)
+    return builder.sign(issuer_key, hashes.SHA256()).public_bytes(Encoding.PEM)
+
+
+def test_certificates_of_an_institutions_own_authority(study):
+    hospital = Hospital()
+    with listening_curator(study, hospital.write(study.folder / "own" / CURATOR, CURATOR, ["localhost"])) as url:
+        assert fetched(study, url, hospital.write(study.folder / "own" / "north", "north")) == []
+
+
+@pytest.mark.parametrize(
+    ("root_lacks", "leaf_lacks", "words"),
+    [
+        ((), (x509.AuthorityKeyIdentifier,), "certificate.pem.* without an authority key identifier"),
+        ((x509.SubjectKeyIdentifier,), (), "authority.pem.* without a subject key identifier"),
+        ((x509.KeyUsage,), (), "authority.pem.* without the key usage of an authority"),
+        (("critical",), (), "authority.pem.* without basic constraints that are critical"),
+    ],
+)
+def test_what_strict_checks_refuse_is_named_where_it_lies(study, monkeypatch, root_lacks, leaf_lacks, words):
+    hospital = Hospital(root_lacks, leaf_lacks)
+    files = [hospital.write(study.folder / name, name, ["localhost"]) for name in ("north", CURATOR)]
+    with pytest.raises(ProtocolError, match=words):
+        files[0].context(server=False)
+    monkeypatch.setattr(TlsFiles, "check", lambda self: None)
+    with (
+        listening_curator(study, files[1]) as url,
+        pytest.raises(ProtocolError, match="has no certificate of this consortium"),
+    ):
+        fetched(study, url, files[0])  # so it would be refused, with every version of Python
+
+
+def test_our_own_certificates_pass_strict_checks_with_a_list_of_what_was_struck_off(study):
+    authority = Authority.new()
+    write_certificates(study.folder / "tls", [*NAMES, CURATOR], CURATOR, ["localhost"], authority=authority)
+    files = TlsFiles(study.folder / "tls" / CURATOR)
+    for number, name in enumerate(("north", "south"), start=1):
+        authority.revoke([study.folder / "tls" / name / "certificate.pem"], files.revoked)
+        found = x509.load_pem_x509_crl(files.revoked.read_bytes()).extensions
+        assert found.get_extension_for_class(x509.CRLNumber).value.crl_number == number
+        assert found.get_extension_for_class(x509.AuthorityKeyIdentifier)
+    assert files.context(server=True).verify_flags & ssl.VerifyFlags.VERIFY_X509_STRICT
+    with listening_curator(study, files) as url:
+        assert fetched(study, url, TlsFiles(study.folder / "tls" / "west"), "west") == []
 
 
 def test_a_signature_that_was_taken_back_ends_the_study_for_all_who_know(study):

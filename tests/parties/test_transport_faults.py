@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 
+import httpx
 import pytest
 from helpers_consortium import NAMES, certificates, manifest_of, new_signers, share_of
 from helpers_study import Parties, check_outcome, folder, study
@@ -60,6 +61,36 @@ def test_a_certificate_that_the_curator_does_not_accept_ends_at_once(study, tls,
         pytest.raises(ProtocolError, match="does not accept the certificate of this party"),
     ):
         box.fetch("north", 0)
+
+
+class CutOff(httpx.SyncByteStream):
+    def __iter__(self):
+        yield b"half"
+        raise httpx.ReadError("reset")
+
+
+def broken(error, *, begun):
+    def answer(request):
+        if begun:
+            return httpx.Response(200, stream=CutOff())
+        raise error
+
+    return httpx.Client(transport=httpx.MockTransport(answer))
+
+
+@pytest.mark.parametrize(
+    "error", [httpx.RemoteProtocolError("end"), httpx.ReadError("pipe"), httpx.WriteError("reset")]
+)
+def test_connections_closed_without_a_word_end_the_study_however_that_is_said(study, tls, error, monkeypatch):
+    # The curator's server sends no alert when it refuses a certificate, and what TCP then says is a matter of timing.
+    with party(study, "https://localhost:1", TlsFiles(tls / "north"), patience=1000) as box:
+        box.close()
+        monkeypatch.setattr(box, "_client", broken(error, begun=False))
+        with pytest.raises(ProtocolError, match=r"does not accept the certificate .* closed 5 connections"):
+            box.fetch("north", 0)
+        monkeypatch.setattr(box, "_client", broken(error, begun=True))  # who has begun to answer has let this party in
+        with pytest.raises(TryAgain, match="has not answered"):
+            box.fetch("north", 0)
 
 
 @pytest.mark.parametrize(("days", "words"), [(-400, "certificate has expired"), (400, "certificate is not yet valid")])

@@ -72,10 +72,12 @@ class Authority:
     def revoke(self, certificates: Sequence[Path], to: Path) -> int:
         """Write the list of certificates that are no longer accepted, added to an earlier one; how many it has."""
         builder = x509.CertificateRevocationListBuilder().issuer_name(self.certificate.subject)
-        now, serials = datetime.now(UTC), set()
+        now, serials, number = datetime.now(UTC), set(), 1
         try:
             if to.exists():
-                serials |= {one.serial_number for one in x509.load_pem_x509_crl(to.read_bytes())}
+                earlier = x509.load_pem_x509_crl(to.read_bytes())
+                serials |= {one.serial_number for one in earlier}
+                number += _number(earlier)
             serials |= {x509.load_pem_x509_certificate(path.read_bytes()).serial_number for path in certificates}
         except (OSError, ValueError):
             raise ProtocolError("a certificate or the earlier list cannot be read; give PEM files") from None
@@ -83,6 +85,8 @@ class Authority:
             one = x509.RevokedCertificateBuilder().serial_number(serial).revocation_date(now).build()
             builder = builder.add_revoked_certificate(one)
         builder = builder.last_update(now - timedelta(hours=1)).next_update(now + timedelta(days=DAYS))
+        builder = builder.add_extension(x509.CRLNumber(number), critical=False)
+        builder = builder.add_extension(_issued_by(self.key), critical=False)
         files.write(to, builder.sign(self.key, None).public_bytes(Encoding.PEM))
         return len(serials)
 
@@ -189,13 +193,25 @@ def _certificate(
         .add_extension(x509.BasicConstraints(ca=authority, path_length=0 if authority else None), critical=True)
         .add_extension(_key_usage(authority), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)
+        .add_extension(_issued_by(issuer_key), critical=False)
     )
     if not authority:
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
     if hosts:
         builder = builder.add_extension(x509.SubjectAlternativeName([_host(host) for host in hosts]), critical=False)
     return builder.sign(issuer_key, None)
+
+
+def _issued_by(key: Ed25519PrivateKey) -> x509.AuthorityKeyIdentifier:
+    return x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key())
+
+
+def _number(earlier: x509.CertificateRevocationList) -> int:
+    """The number of a list of struck certificates; lists of Sfumato 0.2 have none."""
+    try:
+        return earlier.extensions.get_extension_for_class(x509.CRLNumber).value.crl_number
+    except x509.ExtensionNotFound:
+        return 0
 
 
 def _key_usage(authority: bool) -> x509.KeyUsage:

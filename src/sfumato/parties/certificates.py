@@ -3,6 +3,7 @@
 TLS keeps strangers and listeners out, and its names open inboxes. Who sent a message is not taken from it:
 every message carries its own signature. Certificates come from `parties.authority`, or from an institution's own
 authority: the common name must be the member's name, and the curator's must be for the hosts where it is reached.
+They must have the extensions that RFC 5280 asks for, which Python looks for by default from 3.13 on.
 """
 
 from __future__ import annotations
@@ -17,12 +18,6 @@ from cryptography.exceptions import InvalidSignature
 
 from sfumato.errors import ProtocolError
 from sfumato.identity import read_secret
-
-AUTHORITY = "sfumato consortium"
-"""The name of a consortium's own authority."""
-
-DAYS = 365
-"""How long certificates are valid."""
 
 
 def hosts_of(certificate: Path) -> tuple[str, ...]:
@@ -78,15 +73,17 @@ class TlsFiles:
         if self.revoked.exists():
             context.load_verify_locations(self.revoked)
             context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
+        context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_STRICT  # members have several versions of Python
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.verify_mode = ssl.CERT_REQUIRED
         return context
 
     def check(self) -> None:
-        """Refuse a certificate that is not valid now, or is not the authority's though it has its name."""
-        own, authority = (
-            x509.load_pem_x509_certificate(path.read_bytes()) for path in (self.certificate, self.authority)
+        """Refuse a certificate that is not valid now, that strict checks refuse, or that another authority made."""
+        chain, trusted = (
+            x509.load_pem_x509_certificates(path.read_bytes()) for path in (self.certificate, self.authority)
         )
+        own, authority = chain[0], trusted[0]
         now, begin, end = datetime.now(UTC), own.not_valid_before_utc, own.not_valid_after_utc
         if not begin <= now <= end:
             late = "certificate has expired" if now > end else "certificate is not yet valid"
@@ -102,3 +99,25 @@ class TlsFiles:
                     f"{str(self.certificate)!r} was made by another authority than {str(self.authority)!r}; give the "
                     "two that were made together"
                 ) from None
+        for path, certificates in ((self.certificate, chain), (self.authority, trusted)):
+            if lacks := next(filter(None, map(_lacks, certificates)), ""):
+                raise ProtocolError(
+                    f"{str(path)!r} has a certificate without {lacks}, which RFC 5280 asks for and the other side will "
+                    "not accept; ask who made it for one that has it, or make all with: sfumato consortium certificates"
+                )
+
+
+def _lacks(certificate: x509.Certificate) -> str:
+    """The first extension that strict checks look for and do not find; the other side would close without a word."""
+    found = {type(one.value): one.critical for one in certificate.extensions}
+    constraints, usage = x509.BasicConstraints, x509.KeyUsage
+    issues = constraints in found and certificate.extensions.get_extension_for_class(constraints).value.ca
+    if issues and not found[constraints]:
+        return "basic constraints that are critical"
+    if issues and usage not in found:
+        return "the key usage of an authority"
+    if issues and x509.SubjectKeyIdentifier not in found:
+        return "a subject key identifier"
+    if certificate.issuer != certificate.subject and x509.AuthorityKeyIdentifier not in found:
+        return "an authority key identifier"
+    return ""

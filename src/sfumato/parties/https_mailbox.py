@@ -26,6 +26,9 @@ _ALERT = re.compile(r"alert[ _](unknown[ _]ca|(?:bad|unsupported)[ _]certificate
 CLOSED = 5
 """After this many connections in a row that were closed without a word, it is not the network."""
 
+_HUNG_UP = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+"""How a party learns of it: as an end, a reset or a broken pipe, by which side was faster and which OpenSSL it has."""
+
 
 @dataclass(frozen=True)
 class _Answer:
@@ -150,16 +153,17 @@ class HttpsMailbox:
         """Ask until there is an answer, at most as long as patience lasts."""
         waited, tries, closed = 0.0, 0, 0
         while True:
-            started = time.monotonic()
+            started, begun = time.monotonic(), False
             try:
                 with self._client.stream(method, self._root + path, content=content) as response:
+                    begun = True
                     if response.status_code < 500:
                         if tries:
                             self._told(f"the curator answers again after {waited:.0f} seconds")
                         return _read(response)
                     problem = f"status {response.status_code}"
             except httpx.TransportError as error:
-                closed = closed + 1 if isinstance(error, httpx.RemoteProtocolError) else 0
+                closed = closed + 1 if isinstance(error, _HUNG_UP) and not begun else 0
                 self._check_final(error, closed)
                 problem = type(error).__name__
             if not tries:
