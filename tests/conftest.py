@@ -7,6 +7,7 @@ import hypothesis
 import pytest
 from hypothesis import HealthCheck, settings
 
+from helpers_closing import LEFT_OPEN
 from helpers_entropy import ScriptedEntropy
 from sfumato.privacy.entropy import SystemEntropy
 
@@ -58,4 +59,10 @@ def pytest_runtest_protocol(item, nextitem):
     if item.get_closest_marker("real_entropy") is not None:
         return (yield)
     with scripted(item.nodeid):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    with LEFT_OPEN:
         return (yield)

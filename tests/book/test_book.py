@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers_closing import closed_later
 from sfumato.book import Book, Policy
 from sfumato.errors import BookError, BudgetError, BudgetExceeded
 from sfumato.identity import Signer
@@ -31,7 +32,7 @@ def path(tmp_path):
 
 
 def opened(path, policy, neighbours=ROW):
-    book = Book.create(path)
+    book = closed_later(Book.create(path))
     book.open("patients", neighbours, policy)
     return book
 
@@ -104,7 +105,7 @@ def test_limits_of_a_release_and_of_a_year(path):
     policy = Policy(PureDP("3"), per_release=Fraction(1), per_year=Fraction(3, 2))
     year = [2026]
     book = opened(path, policy)
-    book = Book(path, now=lambda: datetime(year[0], 6, 1, tzinfo=UTC))
+    book = closed_later(Book(path, now=lambda: datetime(year[0], 6, 1, tzinfo=UTC)))
     with pytest.raises(BudgetExceeded, match="in one release"):
         book.reserve("patients", "big", PureDP("1.2"), ROW)
     spent(book, "first", PureDP("1"))
@@ -177,7 +178,7 @@ def test_an_approval_that_is_written_by_hand_is_noticed_although_the_chain_is_wh
         forged = {"signature": book.entries()[-1]["signature"]}
     with book._chain.change() as change:
         change.append({"what": "approved", "time": "2026-01-01", "payment": second, "by": "ann", **forged})
-    again = Book(path)  # every hash is right
+    again = closed_later(Book(path))  # every hash is right
     with pytest.raises(BookError, match="not signed with the key"):
         again.standing("patients")
     with pytest.raises(BookError, match="not signed with the key"):
@@ -306,7 +307,7 @@ def test_an_older_copy_lacks_the_head_that_somebody_kept(path, tmp_path):
     assert book.holds(head)
     book.close()
     path.write_bytes(old)
-    assert not Book(path).holds(head)
+    assert not closed_later(Book(path)).holds(head)
 
 
 def test_what_is_no_book_is_refused_and_what_exists_is_not_overwritten(path, tmp_path):
@@ -322,7 +323,7 @@ def test_what_is_no_book_is_refused_and_what_exists_is_not_overwritten(path, tmp
     with pytest.raises(BookError):
         Book(empty)
     mine = tmp_path / "mine"
-    Book.create(mine)
+    Book.create(mine).close()
     assert mine.stat().st_mode & 0o077 == 0
 
 
@@ -444,11 +445,11 @@ def test_processes_that_reserve_at_the_same_time_never_overspend_together(path):
     for one in workers:
         one.join()
     assert taken == 15
-    assert Book(path).standing("patients").left == 0
+    assert closed_later(Book(path)).standing("patients").left == 0
 
 
 def test_what_if_says_what_a_release_would_do_and_writes_nothing(tmp_path):
-    book = Book.create(tmp_path / "b.book")
+    book = closed_later(Book.create(tmp_path / "b.book"))
     book.open("p", Neighbours(), Policy(PureDP("2"), per_release=Fraction(3, 2), two_names_above=Fraction(1)))
     head = book.head
     small, large = (book.what_if("p", "t", PureDP(one), Neighbours(), "auto") for one in ("1", "1.2"))
@@ -462,7 +463,7 @@ def test_what_if_says_what_a_release_would_do_and_writes_nothing(tmp_path):
 
 
 def test_one_person_is_not_two_by_spelling(tmp_path):
-    book = Book.create(tmp_path / "b.book")
+    book = closed_later(Book.create(tmp_path / "b.book"))
     book.open("p", Neighbours(), Policy(PureDP("2"), two_names_above=Fraction(1, 2)))
     number = book.propose("p", "t", PureDP("1"), "Ann Bee", "auto")
     book.approve(number, "Ann Bee")

@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from helpers_closing import closed_later
 from sfumato.book import Book
 from sfumato.cli import app
 from sfumato.identity import Signer
@@ -47,7 +48,7 @@ def synthesize(place, data, epsilon, out, *more):
 
 
 def left(place):
-    return Book(place / "b").standing("p").left
+    return closed_later(Book(place / "b")).standing("p").left
 
 
 def test_a_run_is_paid_for_and_the_release_and_the_book_name_each_other(place):

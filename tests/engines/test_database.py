@@ -66,7 +66,7 @@ def schema_of(name, **more):
 
 @pytest.fixture(scope="module")
 def connection():
-    with sqlite3.connect(":memory:") as made:
+    with closing(sqlite3.connect(":memory:")) as made:
         yield made
 
 
@@ -122,7 +122,7 @@ def test_codes_are_merged_inside_the_expression(connection):
 def people(tmp_path):
     pytest.importorskip("ibis")
     path = tmp_path / "people.sqlite"
-    with sqlite3.connect(path) as made:
+    with closing(sqlite3.connect(path)) as made, made:
         made.execute('create table people ("a""b" bigint, city text)')
         made.executemany("insert into people values (?, ?)", [(number % 10, "RO"[number % 2]) for number in range(50)])
     return path
@@ -174,7 +174,7 @@ def test_no_value_of_another_type_stops_a_run_that_no_value_may_stop(tmp_path):
     schema = sfumato.Schema.parse({"name": "t", "on_bad_value": "missing", "columns": [one | keys for one in columns]})
     assert not schema.may_refuse
     path = tmp_path / "strange.sqlite"
-    with sqlite3.connect(path) as made:
+    with closing(sqlite3.connect(path)) as made, made:
         made.execute(f"create table t ({', '.join(STRANGE)})")
         longest = max(map(len, STRANGE.values()))
         padded = [values + [None] * (longest - len(values)) for values in STRANGE.values()]

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 
@@ -173,7 +174,8 @@ def test_the_curator_runs_the_method_that_was_signed(study):
 
 
 def test_an_audit_log_is_checked_on_the_command_line(study):
-    study.journal("north").note("hello")
+    with closing(study.journal("north")) as journal:
+        journal.note("hello")
     work = study.folder / "north-work"
     result = sfumato("party", "audit", work)
     assert "1 lines, an unbroken chain" in result.output

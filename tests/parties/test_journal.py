@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers_closing import closed_later
 from sfumato.errors import BudgetExceeded, ProtocolError
 from sfumato.parties.audit import verify_log
 from sfumato.parties.journal import Journal
@@ -41,7 +42,7 @@ def record(state, round_=0, attempt=0, epsilon="1/3", payload=b"bytes", asked="q
 
 
 def opened(folder, epsilon="1", study="flu", member="north"):
-    return Journal(folder, study, member, PureDP(epsilon), "persons of north")
+    return closed_later(Journal(folder, study, member, PureDP(epsilon), "persons of north"))
 
 
 def spent(journal):
@@ -144,7 +145,7 @@ def test_states_never_go_back(tmp_path):
     for number, (early, late) in enumerate(itertools.combinations(PATH, 2)):
         if late not in COUNTED:
             continue  # nothing was promised yet, and the operator may be asked again
-        journal = Journal(tmp_path / str(number), "flu", "north", PureDP("1"))
+        journal = closed_later(Journal(tmp_path / str(number), "flu", "north", PureDP("1")))
         journal.save(record(late))
         with pytest.raises(ProtocolError, match=f"is {late.value} and cannot become {early.value}"):
             journal.save(record(early))
@@ -282,7 +283,7 @@ def test_an_attempt_that_is_given_up_may_be_emptied_unless_it_was_sent(tmp_path)
 
 
 def test_a_member_without_rows_has_no_statement(tmp_path):
-    journal = Journal(tmp_path, "flu", "curator", None)
+    journal = closed_later(Journal(tmp_path, "flu", "curator", None))
     journal.save(Record(0, 0, State.COMPUTED, "questions", b"roster"))
     journal.save(Record(0, 0, State.OPENED, "questions", b"sum"))
     assert journal.load(0, 0).payload == b"sum"
