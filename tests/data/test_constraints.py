@@ -57,6 +57,18 @@ def test_a_cell_that_some_row_obeying_all_lies_in_is_allowed(held, coding, data)
 
 
 @settings(max_examples=50, deadline=None)
+@given(held=constraints(), coding=st.sampled_from(CODINGS), clique=st.sampled_from(CLIQUES))
+def test_in_the_codes_of_a_coding_constraints_say_what_they_say_through_it(held, coding, clique):
+    if not set(clique) <= set(coding.domain):
+        return
+    kept = [item for item in held.items if set(item.clique) <= set(coding.domain)]
+    wanted = Constraints(DOMAIN, tuple(kept)).allowed(clique, coding)
+    found = held.through(coding).allowed(clique, Coding(coding.domain))
+    assert (found is None) == (wanted is None)
+    assert wanted is None or (found == wanted).all()
+
+
+@settings(max_examples=50, deadline=None)
 @given(held=constraints())
 def test_what_may_follow_is_what_the_table_leaves(held):
     rng = np.random.default_rng(0)

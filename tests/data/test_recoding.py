@@ -42,6 +42,21 @@ def test_a_measurement_is_merged_by_summing():
     assert np.array_equal(exact, coded(records, CODING).project(("y", "x")).counts)
 
 
+def test_a_merged_cell_may_hold_rows_if_one_of_its_parts_may():
+    allowed = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0], [1, 1, 1]], dtype=np.bool_)
+    table = Measurement(Marginal(FINE, np.ones((5, 3), dtype=np.int64)), 2.0, Coding(FINE)).knowing(allowed)
+    merged = RECODING.merge(table)
+    assert merged.allowed.tolist() == [[True, True, False], [False, True, False], [True, True, True]]
+    assert merged.marginal.counts.tolist() == [[2, 1, 0], [0, 1, 0], [1, 1, 1]]
+
+
+def test_a_coarser_version_of_merged_codes_is_that_of_their_heaviest_parts():
+    # Code 0 of x stands for 0 (weight 3) and 3 (nothing), code 1 for 1 (weight 1) and 2 (weight 4), code 2 for 4.
+    assert RECODING.coarsen("x", np.array([0, 0, 1, 1, 1])).tolist() == [0, 1, 1]
+    assert RECODING.coarsen("x", np.array([2, 5, 2, 5, 7])).tolist() == [0, 0, 1]  # without a gap
+    assert RECODING.coarsen("y", np.array([0, 1, 1])).tolist() == [0, 1, 1]
+
+
 def test_recodings_survive_json():
     again = Recoding.from_dict(FINE, json.loads(json.dumps(RECODING.to_dict())))
     assert list(RECODING.to_dict()) == ["x"]  # columns without merged codes are not written
@@ -52,6 +67,10 @@ def test_recodings_survive_json():
 def test_broken_mergings_are_refused():
     with pytest.raises(SchemaError, match="without a gap"):
         Merging(np.array([0, 2]), np.ones(2))
+    with pytest.raises(SchemaError, match="whole numbers, with finite weights"):
+        Merging(np.array([0.0, 1.0]), np.ones(2))
+    with pytest.raises(SchemaError, match="whole numbers, with finite weights"):
+        Merging(np.array([0, 1]), np.array([1.0, np.inf]))
     with pytest.raises(SchemaError, match="some weight"):
         Merging(np.array([0, 0]), np.zeros(2))
     with pytest.raises(SchemaError, match="some weight"):

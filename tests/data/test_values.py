@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sfumato.data.coding import Level
+from sfumato.data.constraints import Constraint, Constraints
 from sfumato.data.domain import Domain
 from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.marginals import Marginals
@@ -126,6 +127,27 @@ def test_marginals_answer_from_the_smallest_table_and_refuse_what_none_holds():
         both.project(("a", "c"))
     with pytest.raises(SchemaError, match="does not fit"):
         Marginals(Domain({"a": 3}), (one,))
+    with pytest.raises(SchemaError, match="2 noise scales were given; 1 tables want one each"):
+        Marginals(DOMAIN, (one,), (1.0, 2.0))
+    with pytest.raises(SchemaError, match="in another order"):
+        Marginals(DOMAIN, (two.project(("b", "a")),))
+    assert Marginals(DOMAIN, ()).rows == 0
+
+
+@pytest.mark.parametrize("scales", [(), (3.0, 4.0, 5.0)], ids=["noise unknown", "noise known"])
+def test_marginals_within_columns_are_those_that_lie_inside_with_their_noise_and_rules(scales):
+    one = Marginal(DOMAIN.project(("a",)), np.array([1, 9]))
+    two = Marginal(DOMAIN.project(("a", "b")), np.full((2, 3), 2))
+    three = Marginal(DOMAIN.project(("b", "c")), np.full((3, 4), 1))
+    rules = (
+        Constraint(("a", "b"), np.array([[True, False, True], [True, True, True]])),
+        Constraint(("b", "c"), np.eye(3, 4, dtype=np.bool_)),
+    )
+    part = Marginals(DOMAIN, (two, three, one), scales, Constraints(DOMAIN, rules)).within(("a", "b"))
+    assert part.domain == DOMAIN.project(("a", "b"))
+    assert part.tables == (two, one)
+    assert part.scales == scales[::2]
+    assert part.constraints.items == rules[:1]
 
 
 NETWORK = Selection(
