@@ -10,14 +10,23 @@ RUNS ?= 20
 # How many cases `make fuzz` tries.
 CASES ?= 1000
 
-.PHONY: demo docs test test-browser test-engines test-flower test-lowest test-stability test-tools mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
+# How much of a room its own tests run, branches too, in percent. A floor goes up with the tests, and never down.
+FLOORS := data:99 privacy:95 reconcile:98
+ROOMS := $(foreach floor,$(FLOORS),$(firstword $(subst :, ,$(floor))))
+
+.PHONY: coverage demo docs test test-browser test-engines test-flower test-lowest test-stability test-tools mutants fuzz wheel lint bench reproduce-dpview reproduce-privsyn clean
 
 demo: .venv/installed
 	rm -rf demo-release demo-release-survey.*
 	$(BIN)/sfumato demo --out demo-release
 
-test: lint
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+# The tests of three rooms run under `coverage`, and all others after them.
+test: lint coverage
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(ROOMS:%=--ignore=tests/%)
+
+coverage: .venv/tools
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(ROOMS:%=--cov=sfumato.%) --cov-branch --cov-report= $(ROOMS:%=tests/%)
+	for floor in $(FLOORS); do $(BIN)/coverage report --include "src/sfumato/$${floor%:*}/*" --show-missing --skip-covered --fail-under "$${floor#*:}" || exit 1; done
 
 # The web page in a real Chromium, which is installed from the system's packages where there is none.
 test-browser: .venv/tools
