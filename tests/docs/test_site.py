@@ -1,0 +1,52 @@
+"""What the site is made of: every page can be reached, and notebooks are pages of it."""
+
+import importlib.util
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def hook(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def pages_of(entry):
+    """All pages below an entry of the navigation."""
+    if isinstance(entry, str):
+        return [entry]
+    return [page for part in (entry.values() if isinstance(entry, dict) else entry) for page in pages_of(part)]
+
+
+def test_the_navigation_has_every_page_once():
+    listed = pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    written = [str(page.relative_to(DOCS).as_posix()) for page in DOCS.rglob("*.md")]
+    notebooks = [f"notebooks/{notebook.stem}.md" for notebook in (DOCS / "notebooks").glob("*.ipynb")]
+    assert sorted(listed) == sorted(written + notebooks)
+
+
+def test_a_notebook_becomes_a_page_with_its_pictures():
+    drawing = hook("draw_notebooks")
+    notebook = DOCS / "notebooks" / "1-first-release.ipynb"
+    page = drawing.page(notebook)
+    assert page.startswith("# ")
+    assert "```python\nrelease = sfumato.fit(" in page
+    assert '<div class="shown"><h4>survey, released by' in page
+    assert "<style" not in page
+
+
+def test_a_table_of_many_lines_stays_one_block():
+    drawing = hook("draw_notebooks")
+    shown = {
+        "data": {
+            "text/html": ["<style scoped>\n th {}\n</style>\n", "<table>\n\n<tr></tr>\n</table>"],
+            "text/plain": ["x"],
+        }
+    }
+    assert drawing.output(shown) == '<div class="shown"> <table> <tr></tr> </table></div>'
+    assert drawing.output({"text": ["printed\n"]}) == "```text\nprinted\n```"
