@@ -192,17 +192,10 @@ def test_no_value_of_another_type_stops_a_run_that_no_value_may_stop(tmp_path):
     assert tables["memory"][1].counts.tolist() == [1, 2, 5]
 
 
-@pytest.mark.parametrize(
-    ("schema", "problem"),
-    [
-        (plain(unit={"rows": 2, "column": "who"}), "every attribute must be a column by itself"),
-        (plain(bitwise=True), "every attribute must be a column by itself"),
-    ],
-    ids=["persons", "bitwise"],
-)
-def test_what_a_database_cannot_code_is_refused_before_the_first_charge(people, schema, problem):
+def test_what_a_database_cannot_code_is_refused_before_the_first_charge(people):
+    schema = plain(bitwise=True)
     ledger = open_ledger(Job(schema, recipe_of("privbayes"), budget_of("1", None)))
-    with pytest.raises(MethodError, match=problem):
+    with pytest.raises(MethodError, match="every attribute must be a column by itself"):
         open_local(f"sqlite:///{people}?table=people", schema, ledger, engine="sql")
     assert not [event for _, event in ledger.statement().entries if event.cost(ledger.budget.notion) > 0]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from helpers_engines import INSIDE, NAMES, Places, opened
+from helpers_engines import NAMES, Places, opened
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -258,8 +258,6 @@ def test_8_an_engine_has_no_pickle_and_does_not_print_rows(name, places):
 )
 @pytest.mark.parametrize("most", [1, 3])
 def test_persons_keep_at_most_their_rows(name, places, keep, most, monkeypatch):
-    if name in INSIDE:
-        pytest.skip("rows of persons are refused inside a database; tests/engines/test_database.py")
     if name == "spark" and (most == 1) != (keep.get("keep") == "first"):
         pytest.skip("the first row of each person, and three by chance or the latest, will do for Spark")
     monkeypatch.setattr(reading, "ROWS_AT_ONCE", 50)
@@ -283,8 +281,6 @@ def test_persons_keep_at_most_their_rows(name, places, keep, most, monkeypatch):
 
 def test_persons_count_once_whatever_rows_they_have(name, places, monkeypatch):
     """Each person has `parts` parts, shared evenly by its rows that are kept; the engine knows how many rows it had."""
-    if name in INSIDE:
-        pytest.skip("rows of persons are refused inside a database; tests/engines/test_database.py")
     monkeypatch.setattr(reading, "ROWS_AT_ONCE", 50)
     monkeypatch.setattr(person_buckets, "BUCKETS", 5)
     rng = np.random.default_rng(1)
@@ -309,8 +305,6 @@ def test_persons_count_once_whatever_rows_they_have(name, places, monkeypatch):
 @pytest.mark.parametrize("count", ["rows", "persons"])
 def test_neighbours_that_differ_by_a_whole_person_are_answered_as_charged_for(name, places, count, monkeypatch):
     """A replay: with the noisy answers of one run, the other asks and pays the same, and no answer moves too far."""
-    if name in INSIDE:
-        pytest.skip("rows of persons are refused inside a database; tests/engines/test_database.py")
     monkeypatch.setattr(person_buckets, "BUCKETS", 5)
     one = schema(unit={"rows": 3, "column": "person", "count": count})
     job = Job(one, recipe_of("dpview"), budget_of("1", None))

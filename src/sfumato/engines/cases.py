@@ -50,6 +50,9 @@ class Dialect:
         real: a number as a float of 64 bits.
         is_nan: whether such a number is none.
         strangers: for each kind what is true of a value that does not belong in its column.
+        trim: the function that takes given letters off both ends of a text.
+        hashed: a text that depends on every letter of another, as a function of ours or of the database.
+        tells: what is true of an identifier that tells a person apart, where bytes may be no text.
     """
 
     mark: str
@@ -57,11 +60,24 @@ class Dialect:
     real: str
     is_nan: str | None
     strangers: dict[str, str]
+    trim: str
+    hashed: str
+    tells: str | None = None
 
 
 DIALECTS = {
-    "postgresql": Dialect("%s", '{} COLLATE "C"', "CAST({} AS double precision)", "{} = 'NaN'::float8", {}),
-    "duckdb": Dialect("?", "CAST({} AS VARCHAR) COLLATE C", "CAST({} AS DOUBLE)", "isnan({})", {}),
+    "postgresql": Dialect(
+        "%s",
+        '{} COLLATE "C"',
+        "CAST({} AS double precision)",
+        "{} = 'NaN'::float8",
+        {},
+        "btrim",
+        "encode(sha256(convert_to({}, 'UTF8')), 'hex') COLLATE \"C\"",
+    ),
+    "duckdb": Dialect(
+        "?", "CAST({} AS VARCHAR) COLLATE C", "CAST({} AS DOUBLE)", "isnan({})", {}, "trim", "sha256({}) COLLATE C"
+    ),
     "sqlite": Dialect(
         "?",
         "{} COLLATE BINARY",
@@ -75,8 +91,16 @@ DIALECTS = {
             "day": "typeof({0}) <> 'text' OR {0} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' "
             "OR date({0}) IS NULL OR date({0}) <> {0}",
         },
+        "trim",
+        "sfumato_hashed({})",
+        "sfumato_tells(CAST({} AS BLOB))",
     ),
 }
+
+
+def quoted(name: str, dialect: Dialect) -> str:
+    """The name of a column for a query that has parameters."""
+    return '"' + name.replace('"', '""').replace("%", "%%" if dialect.mark == "%s" else "%") + '"'
 
 
 @dataclass(frozen=True)
@@ -103,7 +127,7 @@ class Case:
         def code(one: int) -> int:
             return one if one < 0 or through is None else int(through[one])
 
-        bare = '"' + name.replace('"', '""').replace("%", "%%" if dialect.mark == "%s" else "%") + '"'
+        bare = quoted(name, dialect)
         missing = code(self.missing)
         whens = [f"WHEN {bare} IS NULL THEN {missing}"]
         if self.kind in dialect.strangers:

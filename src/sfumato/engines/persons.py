@@ -94,5 +94,10 @@ def priorities(blocks: Sequence[Rows], keep: str) -> NDArray[np.int64]:
     if keep == "random":
         return np.zeros(sum(len(block.records) for block in blocks), dtype=np.int64)
     order = np.concatenate([np.zeros(0, np.int64), *(block.order for block in blocks if block.order is not None)])
+    return precedence(order, keep)
+
+
+def precedence(order: NDArray[np.int64], keep: str) -> NDArray[np.int64]:
+    """The same for places in an order, of which negative ones are none."""
     last = np.int64(np.iinfo(np.int64).max)
     return np.where(order < 0, last, -order if keep == "latest" else order)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,11 +15,7 @@ def identified(table: pa.Table, person: str, drop: bool) -> tuple[pa.Table, pa.A
 
     Rows without an identifier would count as one person all together: they are refused, or left out with `drop`.
     """
-    if person not in table.column_names:
-        raise DataError(
-            f"the table has no column {person!r}, which the schema names as its unit; it has "
-            f"{', '.join(table.column_names)}"
-        )
+    check_person(table.column_names, person)
     identity = table.column(person)
     if pa.types.is_integer(identity.type):
         told = identity.is_valid()
@@ -27,10 +25,23 @@ def identified(table: pa.Table, person: str, drop: bool) -> tuple[pa.Table, pa.A
         raise DataError(f"column {person!r} identifies persons and has type {identity.type}; give text or integers")
     if pc.all(told).as_py() is False:
         if not drop:
-            raise DataError(
-                f"column {person!r} identifies persons, and some row has nothing there that tells a person apart: it "
-                "is missing, blank, or a number that floats cannot tell from others; give every row an identifier, as "
-                "text"
-            )
+            raise nobody(person)
         table = table.filter(told)
-    return table.drop_columns([person]), table.column(person).combine_chunks()
+    # One type in all parts of a table: in another part, a value of another type may have made text of all numbers.
+    return table.drop_columns([person]), table.column(person).cast(pa.large_string()).combine_chunks()
+
+
+def check_person(names: Sequence[str], person: str) -> None:
+    """Refuse a table without the column that tells persons apart; the names of columns are public."""
+    if person not in names:
+        raise DataError(
+            f"the table has no column {person!r}, which the schema names as its unit; it has {', '.join(names)}"
+        )
+
+
+def nobody(person: str) -> DataError:
+    """The refusal of a row that does not say whose it is."""
+    return DataError(
+        f"column {person!r} identifies persons, and some row has nothing there that tells a person apart: it is "
+        "missing, blank, or a number that floats cannot tell from others; give every row an identifier, as text"
+    )

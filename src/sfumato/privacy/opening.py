@@ -80,7 +80,7 @@ def open_engine(
         if engine == "sql":
             if not isinstance(data, str) or not sql.is_source(data):
                 raise MethodError(f"engine 'sql' counts inside a database; name a table in one: {sql.FORMS}")
-            database = Database(data, schema)
+            database = Database(data, schema, entropy.words)
             check_lists(schema, database.rows)
             return database
         coded = _Counted(_coded(data, schema, intake, seen))
