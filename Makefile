@@ -35,11 +35,12 @@ test-browser: .venv/tools
 	SFUMATO_BROWSER=1 $(BIN)/python -m pytest tests/browser
 
 # Every engine held to its duties: databases, a PostgreSQL server and a local Spark, started by the tests. The server and
-# a Java are installed from the system's packages where there are none.
+# a Java are installed from the system's packages where there are none. What docs/how-to/database.md tells to run is run.
 test-engines: .venv/engines
 	command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || (apt-get update -qq && apt-get install -y -qq postgresql > /dev/null)
 	command -v java > /dev/null || (apt-get update -qq && apt-get install -y -qq default-jre-headless > /dev/null)
 	SFUMATO_TEST_ENGINES=all $(BIN)/python -m pytest tests/engines
+	$(BIN)/python -m pytest tests/docs/test_blocks.py -k database
 
 # A whole study that Flower carries, in an environment of its own: Flower wants other versions than our tools do.
 test-flower:

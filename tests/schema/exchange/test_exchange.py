@@ -80,6 +80,30 @@ def test_sql_checks_become_domains_and_others_are_listed():
     assert any("'price'" in sentence for sentence in carried.open)
 
 
+def test_a_dump_of_postgresql_is_read_with_keys_and_checks_that_come_later():
+    carried = import_schema(FILES / "dump.sql", "sql")  # written by pg_dump 15, comments taken out
+    columns = {column["name"]: column for column in carried.keys["columns"]}
+    assert list(columns) == ["ward", "age", "sex", "remark", "cost", "seen", "code", "doctor"]
+    assert columns["ward"]["categories"] == ["surgery", "children's"]
+    assert columns["sex"]["categories"] == ["f", "m"]
+    assert columns["remark"]["categories"] == ["a::b", "no; never"]
+    assert (columns["age"]["min"], columns["age"]["max"]) == (0, 120)
+    assert (columns["cost"]["min"], columns["cost"]["max"], columns["cost"]["decimals"]) == (0, 99999.5, 2)
+    assert (columns["seen"]["min"], columns["seen"]["max"]) == ("2020-01-01", "2024-12-31")
+    for word in ("'id' is a key", "'case_number' is a key", "length(code)", "age < 200", "FOREIGN KEY (doctor)"):
+        assert any(word in sentence for sentence in carried.lost), word
+
+
+def test_a_key_of_another_table_is_not_ours(tmp_path):
+    file = tmp_path / "two.sql"
+    file.write_text(
+        "CREATE TABLE a (x integer NOT NULL CHECK (x BETWEEN 1 AND 9));\n"
+        "ALTER TABLE ONLY public.b ADD CONSTRAINT b_pkey PRIMARY KEY (x);\n"
+        "CREATE UNIQUE INDEX i ON b (x);"
+    )
+    assert [column["name"] for column in import_schema(file, "sql").keys["columns"]] == ["x"]
+
+
 def test_files_of_sdv_without_domains_ask_for_them(tmp_path):
     file = tmp_path / "m.json"
     columns = {"age": {"sdtype": "numerical"}, "sex": {"sdtype": "categorical"}, "mail": {"sdtype": "email"}}

@@ -1,4 +1,7 @@
-"""SQL: CREATE TABLE statements, with types, NOT NULL, primary keys and CHECK constraints of one column."""
+"""SQL: CREATE TABLE statements, with types, NOT NULL, primary keys and CHECK constraints of one column.
+
+A dump of PostgreSQL adds keys to a table after it, writes `IN` as `= ANY (ARRAY[…])` and a cast behind every literal.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,18 @@ _NUMBER = r"([-+]?\d+(?:\.\d+)?|'[^']*')"
 _NAME = r"(?:\"[^\"]+\"|`[^`]+`|\w+)"
 _BETWEEN = re.compile(rf"({_NAME})\s+between\s+{_NUMBER}\s+and\s+{_NUMBER}", re.IGNORECASE)
 _RANGE = re.compile(rf"({_NAME})\s*(<=|>=)\s*{_NUMBER}", re.IGNORECASE)
+_QUOTED = r"'(?:[^']|'')*'"
+_CAST = re.compile(
+    rf"({_QUOTED})|::\s*[\w.\"]+(?:\s+(?:varying|precision|with(?:out)?\s+time\s+zone))*(?:\s*\([\d\s,]*\))?(?:\s*\[\s*\])?",
+    re.IGNORECASE,
+)
+_ANY = re.compile(rf"({_NAME})\s*=\s*any\s*(?:\(\s*)*array\s*\[((?:[^\]']|{_QUOTED})*)\](?:\s*\))*", re.IGNORECASE)
+_ADDED = re.compile(
+    rf"alter\s+table\s+(?:if\s+exists\s+)?(?:only\s+)?([\w.\"`\[\]]+)\s+add\s+((?:[^;']|{_QUOTED})*)", re.IGNORECASE
+)
+_INDEX = re.compile(
+    r"create\s+(unique)\s+index\s+[\w.\"`\[\]]+\s+on\s+(?:only\s+)?([\w.\"`\[\]]+)[^;(]*(\([^;)]*\))", re.IGNORECASE
+)
 _IN = re.compile(rf"({_NAME})\s+in\s*\(((?:[^()']|'(?:[^']|'')*')*)\)", re.IGNORECASE)
 _TEXTS = re.compile(r"'((?:[^']|'')*)'")
 
@@ -32,7 +47,8 @@ TYPES = {
 def read(content: bytes, name: str) -> Carried:
     """The first CREATE TABLE of a file."""
     text = re.sub(r"--[^\n]*|/\*.*?\*/", " ", content.decode("utf-8-sig"), flags=re.DOTALL)
-    enums = {_bare(match[1]): _texts(match[2]) for match in _ENUM.finditer(text)}
+    text = _CAST.sub(lambda match: match[1] or "", text)
+    enums = {_table(match[1]): _texts(match[2]) for match in _ENUM.finditer(text)}
     found = _CREATE.search(text)
     if found is None:
         raise SchemaError("the file has no CREATE TABLE statement; give the definition of one table")
@@ -51,12 +67,17 @@ def read(content: bytes, name: str) -> Carried:
             continue
         column = _bare(words[1])
         columns[column] = _column(column, part[words.end() :], enums, identifiers, checks, lost)
+    added = [(match[1], match[2]) for match in _ADDED.finditer(text)]
+    indexed = [(match[2], match[1] + match[3]) for match in _INDEX.finditer(text)]
+    for table, part in added + indexed:
+        if _table(table) == _table(found[1]):
+            _table_constraint(part, identifiers, checks, lost)
     for check in checks:
-        _apply(check, columns, lost)
+        _apply(_plain(check), columns, lost)
     for one in sorted(identifiers & set(columns)):
         del columns[one]
         lost.append(f"column {one!r} is a key of the table, which is never synthesised; it is left out")
-    return Carried({"name": _bare(found[1].split(".")[-1]) or name, "columns": list(columns.values())}, tuple(lost))
+    return Carried({"name": _table(found[1]) or name, "columns": list(columns.values())}, tuple(lost))
 
 
 def _column(
@@ -65,6 +86,8 @@ def _column(
     words = _WORD.match(rest)
     if words is None:
         raise SchemaError(f"column {name!r} has no type; give the whole definition of the table")
+    while rest[words.end() :].startswith(".") and (inner := _WORD.match(rest, words.end() + 1)):
+        words = inner  # the type of a schema: public.ward
     kind, after = _bare(words[1]).lower(), rest[words.end() :]
     found: Keys = {"name": name, "type": TYPES.get(kind, "categorical")}
     if kind in enums:
@@ -121,6 +144,13 @@ def _apply(check: str, columns: dict[str, Keys], lost: list[str]) -> None:
         lost.append(f"the check {' '.join(check.split())[:80]!r}; see 'rules'")
 
 
+def _plain(check: str) -> str:
+    """A CHECK as a person would write it: no parentheses around a single name or number, and `IN` for `= ANY`."""
+    check = re.sub(rf"(?<![\w\s])\(\s*({_NAME})\s*\)(?=\s*[<>=])", r"\1", check)
+    check = re.sub(rf"([<>]=|=)\s*\(\s*{_NUMBER}\s*\)", r"\1 \2", check)
+    return _ANY.sub(r"\1 in (\2)", check)
+
+
 def _bound(columns: dict[str, Keys], name: str, *bounds: tuple[str, str]) -> None:
     column = columns.get(name)
     for key, text in bounds:
@@ -159,6 +189,11 @@ def _parts(body: str) -> list[str]:
                 found.append(body[start:place])
                 start = place + 1
     return [*found, body[start:]]
+
+
+def _table(name: str) -> str:
+    """The name of a table or type without that of its schema."""
+    return _bare(name.split(".")[-1])
 
 
 def _bare(name: str) -> str:
