@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels._compiled import ffi, lib
+from sfumato.kernels.checks import require_counted, require_moves, require_placed
 from sfumato.loops import sliced
 
 SMALL = 1 << 16
@@ -30,6 +31,8 @@ def count(
     """
     columns = [np.ascontiguousarray(column) for column in columns]
     cells, strides = prod(sizes), _strides(sizes)
+    counts = np.zeros(cells, dtype=np.int64) if into is None else into
+    require_counted(columns, sizes, lookups or [None] * len(columns), counts.size)
     tables = [
         None if lookup is None else np.ascontiguousarray(lookup * stride, dtype=np.uint32)
         for lookup, stride in zip(lookups or [None] * len(columns), strides, strict=True)
@@ -42,7 +45,6 @@ def count(
         len(columns),
         len(columns[0]),
     )
-    counts = np.zeros(cells, dtype=np.int64) if into is None else into
     if cells > SMALL:
         lib.sfumato_count(*rows, _pointer("int64_t *", counts))
         return counts
@@ -58,6 +60,7 @@ def locate(
     """The cell of every row of a column-major table, and the number of rows in each cell."""
     cell = np.empty(table.shape[1], dtype=np.uint32)
     counts = np.zeros(prod(sizes), dtype=np.int64)
+    require_placed(table, [columns], [sizes], counts.size)
     lib.sfumato_locate(
         _pointer("uint32_t *", table),
         table.shape[1],
@@ -82,6 +85,8 @@ def move(
     rng: np.random.Generator,
 ) -> None:
     """Free `leave` random rows of each cell; let them enter others by `replace` or `duplicate`. Changes `table`."""
+    require_placed(table, [columns], [sizes], counts.size)
+    require_moves(counts, leave, replace, duplicate)
     order = np.empty(table.shape[1], dtype=np.uint32)
     freed = np.empty(max(1, int(leave.sum())), dtype=np.uint32)
     start = np.empty(len(counts), dtype=np.int64)
@@ -116,6 +121,7 @@ def swap(
     rng: np.random.Generator,
 ) -> int:
     """Swap values between random rows where that lowers the sum of squared `excess`. Changes `table`, `excess`."""
+    require_placed(table, columns, sizes, excess.size)
     strides = [_strides(size) for size in sizes]
     occurs: list[list[tuple[int, int]]] = [[] for _ in table]
     for number, (names, steps) in enumerate(zip(columns, strides, strict=True)):
@@ -169,6 +175,7 @@ def improve(
 ) -> int:
     """Exchange values and copy rows where that lowers the sum of weight * excess². Changes `rows` and `cells`."""
     count, width = rows.shape
+    require_placed(rows.T, columns, sizes, cells.size // 2)
     strides = [_strides(size) for size in sizes]
     starts = [0, *accumulate(map(prod, sizes))]
     # For each column: where a table begins that has it and others, its stride there, and the others with theirs.
@@ -223,6 +230,6 @@ def _strides(sizes: Sequence[int]) -> list[int]:
 
 def _pointer(kind: str, array: NDArray[Any]) -> Any:
     """The address of an array for C, which must be contiguous because C walks it without strides."""
-    if not array.flags.c_contiguous:
-        raise ValueError("kernels want contiguous arrays")
+    if not array.flags.c_contiguous or array.itemsize != ffi.sizeof(kind.removesuffix(" *")):
+        raise ValueError(f"a kernel wants contiguous {kind.removesuffix(' *')} and was given {array.dtype}")
     return ffi.cast(kind, array.ctypes.data)

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels._trees import ffi, lib
+from sfumato.kernels.checks import require_hands
 
 
 def deal(parent: NDArray[np.integer], counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint32]:
     """A child code for every row: those of a parent cell get each child `counts[cell]` times, in random order."""
+    require_hands(parent, counts)
     parent = np.ascontiguousarray(parent, dtype=np.uint32)
     start = np.append(0, np.cumsum(counts.sum(axis=1)))
     hand = np.repeat(np.tile(np.arange(counts.shape[1], dtype=np.uint32), len(counts)), counts.ravel())
-    if len(parent) != start[-1]:
-        raise ValueError(f"{start[-1]} children were given for {len(parent)} rows")
     child = np.empty(len(parent), dtype=np.uint32)
     state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
     lib.sfumato_deal(

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels.checks import require_counted, require_moves, require_placed
+
 BLOCK = 1 << 17  # rows per block: its 1 MB of 64-bit cell numbers does not leave the cache
 
 
@@ -24,6 +26,7 @@ def count(
     counts = np.zeros(int(np.prod(sizes, dtype=np.int64)), dtype=np.int64) if into is None else into
     rows = len(columns[0])
     tables = lookups or [None] * len(columns)
+    require_counted(columns, sizes, tables, counts.size)
     for first in range(0, rows, BLOCK):
         cell = np.zeros(min(BLOCK, rows - first), dtype=np.int64)
         for column, table, size in zip(columns, tables, sizes, strict=True):
@@ -38,6 +41,7 @@ def locate(
     table: NDArray[np.uint32], columns: Sequence[int], sizes: Sequence[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The cell of every row of a column-major table, and the number of rows in each cell."""
+    require_placed(table, [columns], [sizes], int(np.prod(sizes, dtype=np.int64)))
     cell = np.zeros(table.shape[1], dtype=np.uint32)
     for column, size in zip(columns, sizes, strict=True):
         cell *= np.uint32(size)
@@ -61,6 +65,7 @@ def move(
     A replaced row takes only the marginal's own columns from its new cell; a duplicated row becomes a copy of a random
     row that was in the cell. A cell has either `leave` or entries, never both.
     """
+    require_moves(counts, leave, replace, duplicate)
     shuffled = rng.permutation(len(cell))
     narrow = np.uint16 if len(counts) <= 1 << 16 else np.uint32  # a stable sort of 16-bit numbers takes linear time
     order = shuffled[np.argsort(cell[shuffled].astype(narrow), kind="stable")]
@@ -93,6 +98,7 @@ def swap(
     `excess` is rows minus target for every cell of every table, one table after the other. Rows are paired in
     batches; single improvements that together do harm (they crowd into the same cells) are halved until they do none.
     """
+    require_placed(table, columns, sizes, excess.size)
     made, rows = 0, table.shape[1]
     starts = np.concatenate(([0], np.cumsum([np.prod(size, dtype=np.int64) for size in sizes])))
     batch = max(1, rows // 40)
@@ -146,6 +152,7 @@ def improve(
     were `proposals` since copies were last frequent, or `most` in all. Rows are tried in batches; single improvements
     that together do harm are halved until they do none.
     """
+    require_placed(rows.T, columns, sizes, len(cells))
     count, width = rows.shape
     starts = np.concatenate(([0], np.cumsum([np.prod(size, dtype=np.int64) for size in sizes]))).astype(np.int64)
     made, done, busy, interval = 0, 0, 0, SELDOM

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sfumato.kernels.checks import require_hands
+
 
 def deal(parent: NDArray[np.integer], counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint32]:
     """A child code for every row: those of a parent cell get each child `counts[cell]` times, in random order."""
-    if len(parent) != counts.sum():
-        raise ValueError(f"{counts.sum()} children were given for {len(parent)} rows")
+    require_hands(parent, counts)
     shuffled = rng.permutation(np.arange(len(parent), dtype=np.uint32))
     narrow = np.uint16 if len(counts) <= 1 << 16 else np.uint32  # a stable sort of 16-bit numbers takes linear time
     order = shuffled[np.argsort(parent[shuffled].astype(narrow), kind="stable")]
