@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Array = NDArray[np.float64]
 
-CANDIDATES = 32
-"""How many partners of one record `maximum_links` looks at; more are cut down to a random choice of this many."""
-
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -80,47 +77,25 @@ def priority_links(graph: Graph, weights: Array, rng: np.random.Generator) -> In
 
 
 def maximum_links(graph: Graph, rng: np.random.Generator) -> Ints:
-    """The number of links along each edge in a matching with as many links as possible (Hopcroft and Karp).
+    """The number of links along each edge in a matching with as many links as possible: a maximum flow over classes.
 
-    The graph is spelled out record by record. A record that may be linked to more than `CANDIDATES` others is given
-    that many of them at random, without which the graph would grow with the square of the records.
+    Classes come in random order, so none is favoured where several matchings are as large.
     """
     if not len(graph.source):
         return np.zeros(0, dtype=np.int64)
     from scipy.sparse import csr_array  # on demand: it takes as long to load as a small run
-    from scipy.sparse.csgraph import maximum_bipartite_matching
+    from scipy.sparse.csgraph import maximum_flow
 
-    record = np.repeat(np.arange(len(graph.left)), graph.left)
-    bounds, partner = _candidates(graph, record, rng)
-    shape = (len(record), int(graph.right.sum()))
-    sparse = csr_array((np.ones(len(partner), dtype=np.int8), partner, bounds), shape=shape)
-    found = maximum_bipartite_matching(sparse, perm_type="column")
-    linked = np.flatnonzero(found >= 0)
-    class_of = np.repeat(np.arange(len(graph.right)), graph.right)
-    keys = graph.source * len(graph.right) + graph.target
-    made = np.searchsorted(keys, record[linked] * len(graph.right) + class_of[found[linked]])
-    return np.bincount(made, minlength=len(keys)).astype(np.int64)
-
-
-def _candidates(graph: Graph, record: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """The records on the right that each record on the left, of the class `record`, may be linked to, and their bounds.
-
-    The partners of a class are the records of its edges' right classes, one after the other; a candidate is a place
-    among them, which is then traced to its edge and to its record.
-    """
-    width = graph.right[graph.target]
-    ends = np.cumsum(width)
-    partners = np.bincount(graph.source, weights=width, minlength=len(graph.left)).astype(np.int64)
-    taken = np.minimum(partners[record], CANDIDATES)
-    bounds = np.concatenate([[0], np.cumsum(taken)])
-    owner = np.repeat(record, taken)
-    place = np.arange(bounds[-1]) - np.repeat(bounds[:-1], taken)
-    many = partners[owner] > CANDIDATES
-    place[many] = rng.integers(0, partners[owner[many]])
-    place += (np.cumsum(partners) - partners)[owner]
-    edge = np.searchsorted(ends, place, side="right")
-    first = np.cumsum(graph.right) - graph.right
-    return bounds, first[graph.target[edge]] + place - (ends - width)[edge]
+    ends = len(graph.left), len(graph.right)
+    left, right = rng.permutation(ends[0]), ends[0] + rng.permutation(ends[1])
+    first, last = sum(ends), sum(ends) + 1
+    tails = np.concatenate([np.full(ends[0], first), left[graph.source], right])
+    heads = np.concatenate([left, right[graph.target], np.full(ends[1], last)])
+    most = np.minimum(graph.left[graph.source], graph.right[graph.target])
+    room = np.concatenate([graph.left, most, graph.right]).astype(np.int32)
+    network = csr_array((room, (tails, heads)), shape=(last + 1, last + 1))
+    flow = maximum_flow(network, first, last).flow
+    return np.asarray(flow[left[graph.source], right[graph.target]], dtype=np.int64).ravel()
 
 
 def _within(graph: Graph, weights: Array) -> Array:
