@@ -27,6 +27,9 @@ SLICE = 0.1
 FIRST = 1 << 10
 """Steps of the first slice, and of the smallest one."""
 
+AT_ONCE = 1 << 8
+"""Values that count as one step where a call takes only a few nanoseconds for each."""
+
 
 class Stopped(BaseException):
     """Nobody wants the result of this thread any more. Not an error: no handler of errors should catch it."""

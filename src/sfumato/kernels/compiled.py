@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels._compiled import ffi, lib
 from sfumato.kernels.checks import require_counted, require_moves, require_placed
-from sfumato.loops import sliced
+from sfumato.loops import AT_ONCE, sliced
 
 SMALL = 1 << 16
 """Cells of a table whose cell numbers fit in 16 bits, which halves the work of counting it."""
@@ -58,18 +58,29 @@ def locate(
     table: NDArray[np.uint32], columns: Sequence[int], sizes: Sequence[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The cell of every row of a column-major table, and the number of rows in each cell."""
-    cell = np.empty(table.shape[1], dtype=np.uint32)
+    rows = table.shape[1]
+    cell = np.empty(rows, dtype=np.uint32)
     counts = np.zeros(prod(sizes), dtype=np.int64)
     require_placed(table, [columns], [sizes], counts.size)
-    lib.sfumato_locate(
+    problem = (
         _pointer("uint32_t *", table),
-        table.shape[1],
+        rows,
         ffi.new("int32_t[]", list(columns)),
         ffi.new("uint32_t[]", _strides(sizes)),
         len(columns),
         _pointer("uint32_t *", cell),
         _pointer("int64_t *", counts),
     )
+    done = 0
+
+    def some(steps: int) -> tuple[int, int]:
+        nonlocal done
+        end = min(rows, done + steps * AT_ONCE)
+        lib.sfumato_locate(*problem, done, end)
+        done = end
+        return done, rows
+
+    sliced("rows", some)
     return cell, counts
 
 
@@ -87,14 +98,18 @@ def move(
     """Free `leave` random rows of each cell; let them enter others by `replace` or `duplicate`. Changes `table`."""
     require_placed(table, [columns], [sizes], counts.size)
     require_moves(counts, leave, replace, duplicate)
-    order = np.empty(table.shape[1], dtype=np.uint32)
-    freed = np.empty(max(1, int(leave.sum())), dtype=np.uint32)
+    width, rows = table.shape
+    freed_rows, copies = int(leave.sum()), int(duplicate.sum())
+    order = np.empty(rows, dtype=np.uint32)
+    freed = np.empty(max(1, freed_rows), dtype=np.uint32)
+    source = np.empty(max(1, copies), dtype=np.uint32)
     start = np.empty(len(counts), dtype=np.int64)
     state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
-    lib.sfumato_move(
+    so_far = np.zeros(6, dtype=np.int64)
+    problem = (
         _pointer("uint32_t *", table),
-        table.shape[1],
-        table.shape[0],
+        rows,
+        width,
         ffi.new("int32_t[]", list(columns)),
         ffi.new("uint32_t[]", _strides(sizes)),
         ffi.new("uint32_t[]", list(sizes)),
@@ -108,8 +123,19 @@ def move(
         _pointer("uint64_t *", state),
         _pointer("uint32_t *", order),
         _pointer("uint32_t *", freed),
+        _pointer("uint32_t *", source),
         _pointer("int64_t *", start),
+        _pointer("int64_t *", so_far),
     )
+    done, most = 0, rows + 2 * (freed_rows + len(counts)) + width * (copies + 1)
+
+    def some(steps: int) -> tuple[int, int]:
+        nonlocal done
+        ended = lib.sfumato_move(*problem, steps * AT_ONCE)
+        done = most if ended else min(done + steps * AT_ONCE, most - 1)
+        return done, most
+
+    sliced("steps", some)
 
 
 def swap(

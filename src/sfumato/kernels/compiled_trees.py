@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sfumato.kernels._trees import ffi, lib
 from sfumato.kernels.checks import require_hands
+from sfumato.loops import AT_ONCE, sliced
 
 
 def deal(parent: NDArray[np.integer], counts: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint32]:
@@ -20,7 +21,8 @@ def deal(parent: NDArray[np.integer], counts: NDArray[np.int64], rng: np.random.
     hand = np.repeat(np.tile(np.arange(counts.shape[1], dtype=np.uint32), len(counts)), counts.ravel())
     child = np.empty(len(parent), dtype=np.uint32)
     state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
-    lib.sfumato_deal(
+    so_far = np.zeros(3, dtype=np.int64)
+    problem = (
         _pointer("uint32_t *", parent),
         len(parent),
         _pointer("uint32_t *", hand),
@@ -28,7 +30,17 @@ def deal(parent: NDArray[np.integer], counts: NDArray[np.int64], rng: np.random.
         len(counts),
         _pointer("uint32_t *", child),
         _pointer("uint64_t *", state),
+        _pointer("int64_t *", so_far),
     )
+    done, most = 0, 2 * len(parent) + len(counts)
+
+    def some(steps: int) -> tuple[int, int]:
+        nonlocal done
+        ended = lib.sfumato_deal(*problem, steps * AT_ONCE)
+        done = most if ended else min(done + steps * AT_ONCE, most - 1)
+        return done, most
+
+    sliced("steps", some)
     return child
 
 

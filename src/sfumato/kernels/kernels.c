@@ -65,12 +65,12 @@ void sfumato_count_small(const void **columns, const int32_t *widths, const uint
     }
 }
 
-/* The cell number of every row of a d x rows table of 4-byte codes, and the number of rows in each cell. */
+/* The cell number of rows `from` … `to` - 1 of a d x rows table of 4-byte codes, and the number of rows in each cell. */
 void sfumato_locate(const uint32_t *table, int64_t rows, const int32_t *columns, const uint32_t *strides, int32_t k,
-                    uint32_t *cell, int64_t *counts)
+                    uint32_t *cell, int64_t *counts, int64_t from, int64_t to)
 {
-    for (int64_t first = 0; first < rows; first += BLOCK) {
-        int64_t here = rows - first < BLOCK ? rows - first : BLOCK;
+    for (int64_t first = from; first < to; first += BLOCK) {
+        int64_t here = to - first < BLOCK ? to - first : BLOCK;
         memset(cell + first, 0, sizeof(uint32_t) * (size_t)here);
         for (int32_t j = 0; j < k; j++)
             add_codes(cell + first, table + (int64_t)columns[j] * rows, 4, strides[j], NULL, first, here);
@@ -83,52 +83,107 @@ void sfumato_locate(const uint32_t *table, int64_t rows, const int32_t *columns,
  * From each cell, `leave` random rows are freed. The freed rows, in random order, then enter other cells: for each of
  * `replace` entries only the marginal's own columns are overwritten; for each of `duplicate` entries the whole row becomes
  * a copy of a random row that was in the cell. A cell has either `leave` or entries, never both, so no copied row
- * has been overwritten before. Sums of leave and of replace + duplicate are equal. `order` (rows), `freed` (sum of leave)
- * and `start` (cells) are scratch.
+ * has been overwritten before. Sums of leave and of replace + duplicate are equal. `order` (rows), `freed` (sum of leave),
+ * `source` (sum of duplicate) and `start` (cells) are scratch.
+ *
+ * Copies are made last, column by column: the two values of each then lie in the one column that the cache holds, and not
+ * in as many distant places as there are columns.
+ *
+ * A call takes about `steps` steps, leaves in `so_far` where the next one goes on, which starts with zeros, and returns
+ * whether all is done. What is made does not depend on where calls end.
  */
-void sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *columns, const uint32_t *strides,
-                  const uint32_t *sizes, int32_t k, int64_t cells, const uint32_t *cell, const int64_t *counts,
-                  const int64_t *leave, const int64_t *replace, const int64_t *duplicate, uint64_t *state,
-                  uint32_t *order, uint32_t *freed, int64_t *start)
+typedef struct {
+    int64_t stage, at, inner, freed, next, copies;
+} moving_t;
+
+enum { BEGIN, SORT, FREE, SHUFFLE, ENTER, COPY };
+
+int32_t sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *columns, const uint32_t *strides,
+                     const uint32_t *sizes, int32_t k, int64_t cells, const uint32_t *cell, const int64_t *counts,
+                     const int64_t *leave, const int64_t *replace, const int64_t *duplicate, uint64_t *state,
+                     uint32_t *order, uint32_t *freed, uint32_t *source, int64_t *start, int64_t *so_far,
+                     int64_t steps)
 {
-    int64_t at = 0, freed_rows = 0;
-    for (int64_t c = 0; c < cells; c++) {
-        start[c] = at;
-        if (leave[c] > 0 || duplicate[c] > 0) at += counts[c];
-        else start[c] = -1; /* nobody looks at the rows of this cell */
-    }
-    for (int64_t i = 0; i < rows; i++)
-        if (start[cell[i]] >= 0) order[start[cell[i]]++] = (uint32_t)i;
-    for (int64_t c = 0; c < cells; c++) {
-        if (start[c] < 0) continue;
-        start[c] -= counts[c];
-        uint32_t *members = order + start[c];
-        for (int64_t i = 0; i < leave[c]; i++) { /* a partial shuffle: the first `leave` members are a random sample */
-            int64_t j = i + below(state, (uint32_t)(counts[c] - i));
-            uint32_t member = members[j];
-            members[j] = members[i];
-            members[i] = member;
-            freed[freed_rows++] = member;
+    moving_t *now = (moving_t *)so_far;
+    if (now->stage == BEGIN) {
+        int64_t at = 0;
+        for (int64_t c = 0; c < cells; c++) {
+            start[c] = at;
+            if (leave[c] > 0 || duplicate[c] > 0) at += counts[c];
+            else start[c] = -1; /* nobody looks at the rows of this cell */
         }
+        now->stage = SORT;
     }
-    for (int64_t i = freed_rows - 1; i > 0; i--) {
-        int64_t j = below(state, (uint32_t)(i + 1));
-        uint32_t row = freed[j];
-        freed[j] = freed[i];
-        freed[i] = row;
+    if (now->stage == SORT) {
+        int64_t end = rows - now->at < steps ? rows : now->at + steps;
+        steps -= end - now->at;
+        for (int64_t i = now->at; i < end; i++)
+            if (start[cell[i]] >= 0) order[start[cell[i]]++] = (uint32_t)i;
+        now->at = end;
+        if (end < rows) return 0;
+        for (int64_t c = 0; c < cells; c++)
+            if (start[c] >= 0) start[c] -= counts[c];
+        now->stage = FREE;
+        now->at = 0;
     }
-    int64_t next = 0;
-    for (int64_t c = 0; c < cells; c++) {
-        for (int64_t i = 0; i < replace[c]; i++) {
-            uint32_t row = freed[next++];
-            for (int32_t j = 0; j < k; j++)
-                table[(int64_t)columns[j] * rows + row] = (uint32_t)(c / strides[j]) % sizes[j];
+    if (now->stage == FREE) {
+        for (; now->at < cells && steps > 0; now->at++, now->inner = 0, steps--) {
+            if (leave[now->at] == 0) continue;
+            uint32_t *members = order + start[now->at];
+            int64_t all = counts[now->at];
+            for (; now->inner < leave[now->at] && steps > 0; now->inner++, steps--) {
+                /* a partial shuffle: the first `leave` members are a random sample */
+                int64_t j = now->inner + below(state, (uint32_t)(all - now->inner));
+                uint32_t member = members[j];
+                members[j] = members[now->inner];
+                members[now->inner] = member;
+                freed[now->freed++] = member;
+            }
+            if (now->inner < leave[now->at]) return 0;
         }
-        for (int64_t i = 0; i < duplicate[c]; i++) {
-            uint32_t row = freed[next++], source = order[start[c] + below(state, (uint32_t)counts[c])];
-            for (int32_t j = 0; j < d; j++) table[(int64_t)j * rows + row] = table[(int64_t)j * rows + source];
-        }
+        if (now->at < cells) return 0;
+        now->stage = SHUFFLE;
+        now->at = now->freed - 1;
     }
+    if (now->stage == SHUFFLE) {
+        for (; now->at > 0 && steps > 0; now->at--, steps--) {
+            int64_t j = below(state, (uint32_t)(now->at + 1));
+            uint32_t row = freed[j];
+            freed[j] = freed[now->at];
+            freed[now->at] = row;
+        }
+        if (now->at > 0) return 0;
+        now->stage = ENTER;
+        now->at = 0;
+    }
+    if (now->stage == ENTER) {
+        for (; now->at < cells && steps > 0; now->at++, now->inner = 0, steps--) {
+            int64_t c = now->at, all = replace[c] + duplicate[c];
+            for (; now->inner < all && steps > 0; now->inner++, steps--) {
+                uint32_t row = freed[now->next++];
+                if (now->inner < replace[c]) {
+                    for (int32_t j = 0; j < k; j++)
+                        table[(int64_t)columns[j] * rows + row] = (uint32_t)(c / strides[j]) % sizes[j];
+                } else { /* of the rows that were freed, those of copies are kept, at the front */
+                    freed[now->copies] = row;
+                    source[now->copies++] = order[start[c] + below(state, (uint32_t)counts[c])];
+                }
+            }
+            if (now->inner < all) return 0;
+        }
+        if (now->at < cells) return 0;
+        now->stage = COPY;
+        now->at = 0;
+    }
+    for (; now->at < d && steps > 0; now->at++, now->inner = 0, steps--) {
+        uint32_t *column = table + now->at * rows;
+        int64_t end = now->copies - now->inner < steps ? now->copies : now->inner + steps;
+        steps -= end - now->inner;
+        for (int64_t i = now->inner; i < end; i++) column[freed[i]] = column[source[i]];
+        now->inner = end;
+        if (end < now->copies) return 0;
+    }
+    return now->at == d;
 }
 
 /* Swap single values between random pairs of rows wherever that brings the tables nearer to their targets.

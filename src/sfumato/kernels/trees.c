@@ -5,20 +5,34 @@
 
 /* The parents of rows are dealt their children: `hand` has, for each parent cell, the child codes of its rows one after
  * the other, from start[cell] on. Each hand is shuffled (Fisher-Yates), so every way to deal it is equally likely.
- * `start` is changed: it ends where the hands end. */
-void sfumato_deal(const uint32_t *parent, int64_t rows, uint32_t *hand, int64_t *start, int64_t cells, uint32_t *child,
-                  uint64_t *state)
+ * `start` is changed: it ends where the hands end.
+ *
+ * A call takes about `steps` steps, leaves in `so_far` where the next one goes on, which starts with zeros, and returns
+ * whether all is done. What is dealt does not depend on where calls end. */
+typedef struct {
+    int64_t cell, inner, dealt;
+} dealing_t;
+
+int32_t sfumato_deal(const uint32_t *parent, int64_t rows, uint32_t *hand, int64_t *start, int64_t cells,
+                     uint32_t *child, uint64_t *state, int64_t *so_far, int64_t steps)
 {
-    for (int64_t c = 0; c < cells; c++) {
-        uint32_t *mine = hand + start[c];
-        for (int64_t i = start[c + 1] - start[c] - 1; i > 0; i--) {
-            int64_t j = below(state, (uint32_t)(i + 1));
+    dealing_t *now = (dealing_t *)so_far;
+    for (; now->cell < cells && steps > 0; now->cell++, now->inner = 0, steps--) {
+        uint32_t *mine = hand + start[now->cell];
+        int64_t last = start[now->cell + 1] - start[now->cell] - 1;
+        for (; now->inner < last && steps > 0; now->inner++, steps--) {
+            int64_t i = last - now->inner, j = below(state, (uint32_t)(i + 1));
             uint32_t code = mine[j];
             mine[j] = mine[i];
             mine[i] = code;
         }
+        if (now->inner < last) return 0;
     }
-    for (int64_t i = 0; i < rows; i++) child[i] = hand[start[parent[i]]++];
+    if (now->cell < cells) return 0;
+    int64_t end = rows - now->dealt < steps ? rows : now->dealt + steps;
+    for (int64_t i = now->dealt; i < end; i++) child[i] = hand[start[parent[i]]++];
+    now->dealt = end > now->dealt ? end : now->dealt;
+    return now->dealt == rows;
 }
 
 /* Elimination of the d vertices of a graph, cheapest first. graph[v] is the set of neighbours of v, `words` numbers of 64

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sfumato.data.domain import Clique, Domain
 from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records, code_type
+from sfumato.loops import counted
 from sfumato.models.rounding import draw_given
 from sfumato.models.tree_model import TreeModel
 
@@ -19,7 +20,8 @@ def draw(model: TreeModel, rows: int, rng: np.random.Generator) -> Records:
     """Rows of a model: clique by clique, with whole counts for each value of the columns that are there already."""
     domain = model.domain
     columns: dict[str, NDArray[np.unsignedinteger]] = {}
-    for clique, separator, table in zip(model.tree.cliques, model.tree.separators, model.tables, strict=True):
+    steps = list(zip(model.tree.cliques, model.tree.separators, model.tables, strict=True))
+    for clique, separator, table in counted(steps, "tables"):
         added = tuple(name for name in clique if name not in separator)
         cells = Marginal(domain.project(clique), table.reshape(domain.project(clique).shape))
         conditional = cells.project((*separator, *added)).counts.reshape(domain.cells(separator), -1)

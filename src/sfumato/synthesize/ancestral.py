@@ -12,6 +12,7 @@ from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Family, Network, Selection
 from sfumato.errors import MethodError
+from sfumato.loops import counted
 from sfumato.models.rounding import draw_given
 from sfumato.synthesize.allowed_lines import allowed_lines
 
@@ -34,7 +35,7 @@ class Ancestral:
         level_of = {level.name: level for level in network.levels}
         base = Domain([(name, size) for name, size in marginals.domain.items() if name not in level_of])
         codes: dict[str, NDArray[np.integer]] = {}
-        for family in network.families:
+        for family in counted(network.families, "columns"):
             parent = np.zeros(rows, dtype=np.int64)
             for name in family.parents:
                 level = level_of.get(name)

@@ -91,10 +91,14 @@ class GradualUpdate:
         zeros = [] if marginals.constraints is None else marginals.constraints.within(names).items
         barriers = [Barrier.of(one, names) for one in zeros]
         errors = np.full(len(targets), np.inf)
-        for sweep in counted(range(self.sweeps), "sweeps"):
+        order = np.arange(len(targets))
+        for step in counted(range(self.sweeps * len(targets)), "updates"):
+            sweep, place = divmod(step, len(targets))
+            if place == 0:
+                order = np.argsort(-errors, kind="stable")
             alpha = self.alpha * DECAYS[self.decay](sweep)
-            for number in np.argsort(-errors, kind="stable"):
-                errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng, barriers)
+            number = order[place]
+            errors[number] = update(part, targets[number], alpha, sweep % 2 == 0, rng, barriers)
         swap(part, targets, self.swaps * part.shape[1], rng, barriers)
 
 
