@@ -12,6 +12,9 @@ import sys
 import time
 from pathlib import Path
 
+PATIENCE = 3600
+"""Seconds after which a run counts as failed: whoever started it wants to see where it stands still."""
+
 
 def run_once(number: int, load: int, folder: Path, more: list[str]) -> bool:
     """One run of the suite, with its output in a file; whether it passed."""
@@ -23,14 +26,17 @@ def run_once(number: int, load: int, folder: Path, more: list[str]) -> bool:
     started = time.monotonic()
     try:
         with output.open("w") as file:
-            code = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False).returncode
+            run = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False, timeout=PATIENCE)
+            passed = run.returncode == 0
+    except subprocess.TimeoutExpired:  # as when a worker was aborted: the others wait for it for ever
+        passed = False
     finally:
         for process in burning:
             process.kill()
             process.wait()
     last = output.read_text().strip().splitlines()[-1:]
     print(f"run {number}, seed {seed}, {time.monotonic() - started:.0f} s: {''.join(last)}", flush=True)
-    return code == 0
+    return passed
 
 
 def main() -> int:
