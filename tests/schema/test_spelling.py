@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,12 @@ def test_whole_numbers_have_one_spelling(number, zeros):
 @given(below, below)
 def test_different_numbers_have_different_spellings(one, other):
     assert (spelled_float(float(one)) == spelled_float(float(other))) == (one == other)
+
+
+@given(st.floats(width=16, allow_nan=False))
+def test_a_number_of_numpy_is_spelled_as_the_same_one_of_python(number):
+    for kind in (np.float16, np.float32, np.float64):
+        assert spelled_float(kind(number)) == spelled_float(number)
 
 
 @given(st.decimals(allow_nan=False))

@@ -32,6 +32,7 @@ def spelled_integer(number: int) -> str:
 
 def spelled_float(number: float) -> str:
     """A float in digits: 1.0 is 1, and what is no whole number below 2^53 has its shortest form."""
+    number = float(number)  # old PyArrow gives numbers of NumPy's own kind, which have other words for themselves
     if isinf(number):
         return "-inf" if number < 0 else "inf"
     return plain_number(number) or repr(number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -35,10 +37,10 @@ def identifiers(values: pa.ChunkedArray) -> pa.ChunkedArray:
 def _spelled(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """Floats and decimals as text; each distinct one is written once."""
     encoded = values.combine_chunks().dictionary_encode()
-    texts = []
+    texts: list[str | None] = []
     for number in encoded.dictionary.to_pylist():
-        if isinstance(number, float):
-            texts.append(spelled_float(number) if abs(number) < EXACT else None)
-        else:
+        if isinstance(number, Decimal):
             texts.append(spelled_decimal(number))
+        else:
+            texts.append(spelled_float(number) if abs(float(number)) < EXACT else None)
     return pa.chunked_array([pa.array(texts, pa.large_string()).take(encoded.indices)])
