@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pandas
@@ -22,6 +24,23 @@ def test_the_version_tells_about_the_kernels():
     found = sfumato("--version")
     assert found.exit_code == 0
     assert found.stdout.startswith(f"sfumato {package.__version__} (kernels ")
+
+
+def test_our_warnings_are_told_once_and_those_for_programmers_not_at_all():
+    script = """
+import sys, warnings
+from contextlib import suppress
+from sfumato.cli import main
+from sfumato.errors import IntakeWarning, NoiseWarning
+
+sys.argv[1:] = ["--version"]
+with suppress(SystemExit):
+    main()
+for kind in (IntakeWarning, IntakeWarning, NoiseWarning, DeprecationWarning, ResourceWarning):
+    warnings.warn_explicit(kind.__name__, kind, "library.py", 1, module="library")
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stderr.splitlines() == ["warning: IntakeWarning", "warning: NoiseWarning"]
 
 
 def test_help_has_groups_and_completion():

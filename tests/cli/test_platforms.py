@@ -8,8 +8,10 @@ import sys
 from sfumato import kernels
 
 WITHOUT = """
-import json, os, sys
+import json, os, sys, warnings
 
+warnings.filterwarnings("ignore", category=EncodingWarning)
+warnings.filterwarnings("default", category=EncodingWarning, module="sfumato")  # old networkx has one of its own
 for name in MISSING:
     sys.modules[name] = None  # an import of it fails
 for name in "fork forkpty register_at_fork wait4 killpg getuid mkfifo pread O_NOFOLLOW O_NONBLOCK".split():

@@ -14,6 +14,7 @@ import typer
 
 from sfumato.cli.commands import Command, Group, group_of
 from sfumato.cli.console import err, out, show_version, write_utf8
+from sfumato.errors import IntakeWarning, NoiseWarning
 
 FIRST, USE, MANY = "First steps", "Use and check a release", "Many parties"
 
@@ -108,7 +109,8 @@ def options(
 def main() -> None:
     """Run the command line."""
     write_utf8()
-    warnings.simplefilter("once")
+    for ours in (IntakeWarning, NoiseWarning):  # what a library says to its programmers is not for users
+        warnings.simplefilter("once", ours)
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"  # without our lines of code
     with suppress(NotImplementedError):  # not built for every platform; it gives back more of what was freed
         pa.set_memory_pool(pa.jemalloc_memory_pool())
