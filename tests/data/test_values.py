@@ -37,6 +37,28 @@ def test_too_many_cells_are_refused_with_the_columns_at_fault():
         DOMAIN.require_cells(("b", "c"), 11)
 
 
+def test_counts_that_somebody_can_change_are_copied_and_others_are_not():
+    counts = np.arange(24).reshape(2, 3, 4)
+    view = counts.view()
+    view.flags.writeable = False
+    tables = [Marginal(DOMAIN, counts), Marginal(DOMAIN, view), Marginal(DOMAIN, counts.tolist())]
+    frozen = counts.copy()
+    frozen.flags.writeable = False
+    counts[:] = 0
+    assert all(table.total == 276 for table in tables)
+    assert np.shares_memory(Marginal(DOMAIN, frozen).counts, frozen)
+    assert np.shares_memory(Marginal(DOMAIN, frozen.reshape(-1).reshape(2, 3, 4)).counts, frozen)
+
+
+@given(st.permutations(DOMAIN.names), st.sets(st.sampled_from(DOMAIN.names)))
+def test_a_question_is_answered_from_the_smallest_table_that_contains_it(order, names):
+    tables = [Marginal(DOMAIN.project(c), np.full(DOMAIN.project(c).shape, len(c))) for c in ("a", "ab", "bc", "abc")]
+    smallest = min((table for table in tables if names <= set(table.clique)), key=lambda table: table.counts.size)
+    asked = [name for name in order if name in names]
+    found = Marginals(DOMAIN, tuple(tables)).project(asked)
+    assert np.array_equal(found.counts, smallest.project(asked).counts)
+
+
 def test_canonical_order_is_that_of_the_domain():
     assert DOMAIN.canonical({"c", "a"}) == ("a", "c")
     assert DOMAIN.project(("c", "a")).names == ("c", "a")

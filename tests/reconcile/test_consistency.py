@@ -62,6 +62,29 @@ def test_tables_may_come_with_their_axes_in_any_order(reconcile, measured, shuff
         assert np.array_equal(one.counts, other.counts)
 
 
+@given(measurements())
+def test_overlaps_are_all_that_several_tables_have_in_common(measured):
+    """By the definition, table by table: the sets of columns that are the intersection of some tables."""
+    sets = [frozenset(one.clique) for one in measured]
+    common = {frozenset[str]()} | {one & other for one, other in combinations(sets, 2)}
+    for _ in measured:
+        common |= {one & other for one in common for other in sets}
+    members = {names: tuple(i for i, columns in enumerate(sets) if names <= columns) for names in common}
+    expected = [members[names] for names in sorted(common, key=lambda names: (len(names), sorted(names)))]
+    assert [part.members for part in Overlaps.of(measured).shared] == [
+        some for some in expected if len(some) > 1 or some == expected[0]
+    ]
+
+
+@given(measurements())
+def test_a_table_whose_cells_may_all_hold_rows_is_corrected_as_one_without_such_a_list(measured):
+    tables = [[np.array(one.marginal.counts, dtype=np.float64) for one in measured] for _ in range(2)]
+    every = [one.knowing(np.ones(one.domain.shape, dtype=np.bool_)) for one in measured]
+    Overlaps.of(measured).agree(tables[0])
+    Overlaps.of(every).agree(tables[1])
+    assert all(np.allclose(one, other, rtol=1e-12, atol=1e-9) for one, other in zip(*tables, strict=True))
+
+
 def test_tables_whose_axes_are_in_different_orders_have_no_overlaps():
     one = Measurement(Marginal(DOMAIN.project(("a", "b")), np.zeros((2, 3))), 1.0)
     turned = Measurement(one.marginal.project(("b", "a")), 1.0)

@@ -145,3 +145,10 @@ def test_empty_tables_ask_for_uniform_rows():
     ]
     records = GradualUpdate(sweeps=3)(Marginals(domain, tuple(empty)), NONE, 400, np.random.default_rng(0))
     assert abs(int(records["a"].sum()) - 200) < 60
+
+
+def test_few_tables_are_visited_as_often_as_asked_and_thousands_less_often():
+    """The last sweep replaces, so a number that is cut is odd."""
+    visits = [GradualUpdate()._sweeps(tables) for tables in (1, 82, 500, 501, 1_094, 3_000, 5_000)]
+    assert visits == [30, 30, 30, 29, 13, 5, 5]
+    assert GradualUpdate(sweeps=4)._sweeps(5_000) == 4

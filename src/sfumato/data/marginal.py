@@ -29,7 +29,7 @@ class Marginal:
     counts: NDArray[np.int64] | NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        counts = np.array(self.counts)
+        counts = self.counts if _is_frozen(self.counts) else np.array(self.counts)
         if counts.shape != self.domain.shape:
             raise SchemaError(f"counts have shape {counts.shape}; {self.domain!r} wants {self.domain.shape}")
         if counts.dtype.kind not in "iuf":
@@ -59,6 +59,13 @@ class Marginal:
 
     def __repr__(self) -> str:
         return f"Marginal({' × '.join(self.clique) or 'total'}, {self.counts.size} cells, total {self.total:g})"
+
+
+def _is_frozen(array: object) -> bool:
+    """Whether nobody can change an array: neither it nor the one that it looks into may be written to."""
+    if not isinstance(array, np.ndarray) or array.flags.writeable:
+        return False
+    return array.base is None or _is_frozen(array.base)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from sfumato.data.constraints import Constraints
 from sfumato.data.domain import Clique, Domain
@@ -38,6 +39,15 @@ class Marginals:
         """The columns of each table."""
         return tuple(table.clique for table in self.tables)
 
+    @cached_property
+    def _with(self) -> dict[str, list[Marginal]]:
+        """The tables that have each column."""
+        found: dict[str, list[Marginal]] = {}
+        for table in self.tables:
+            for name in table.clique:
+                found.setdefault(name, []).append(table)
+        return found
+
     @property
     def rows(self) -> int:
         """The number of rows that the tables speak of: the mean of their totals, rounded, and at least 0."""
@@ -57,7 +67,9 @@ class Marginals:
     def project(self, names: Iterable[str]) -> Marginal:
         """The marginal over `names`; an error if no table contains all of them."""
         names = tuple(names)
-        holding = [table for table in self.tables if set(names) <= set(table.clique)]
+        # Only tables with the column that the fewest have are looked at: there may be thousands.
+        some = min((self._with.get(name, ()) for name in names), key=len, default=self.tables)
+        holding = [table for table in some if set(names) <= set(table.clique)]
         if not holding:
             raise SchemaError(f"no table contains {', '.join(names)} together; the tables are over {self.cliques}")
         return min(holding, key=lambda table: table.counts.size).project(names)

@@ -52,6 +52,8 @@ def count_blocks(blocks: Iterable[tuple[Block, int]], coding: Coding, cliques: S
                 once = np.zeros_like(total)
                 _add(block, coding, joint, once)
                 total += weight * once
+    for total in totals.values():
+        total.flags.writeable = False  # so a table of it needs no copy
     tables = {
         joint: Marginal(coding.domain.project(joint), total.reshape(coding.domain.project(joint).shape))
         for joint, total in totals.items()

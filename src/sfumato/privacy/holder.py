@@ -256,7 +256,7 @@ def whole(counts: NDArray[np.int64], parts: int) -> NDArray[np.int64] | NDArray[
     return counts if parts == 1 else counts / parts
 
 
-def _batches(domain: Domain, cliques: Sequence[Clique], most_cells: int = 1 << 24) -> Iterator[list[Clique]]:
+def _batches(domain: Domain, cliques: Sequence[Clique], most_cells: int = 1 << 23) -> Iterator[list[Clique]]:
     """Consecutive parts of a list of cliques whose tables fit in memory together."""
     batch: list[Clique] = []
     cells = 0

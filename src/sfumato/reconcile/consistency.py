@@ -64,7 +64,8 @@ class _Shared:
     """One set of shared columns: which tables contain it, over which axes to sum them, and how much each is trusted.
 
     `spread[i]` is, for each cell of table i, the part of a correction of its shared cell that it takes: 0 for cells
-    that hold no rows, an equal part for the others. `open` says which shared cells some row may lie in.
+    that hold no rows, an equal part for the others (one number where all may hold rows). `open` says which shared cells
+    some row may lie in.
     """
 
     members: tuple[int, ...]
@@ -97,24 +98,34 @@ class Overlaps:
     @classmethod
     def of(cls, measurements: Sequence[Measurement]) -> Overlaps:
         """The overlaps of some measurements, whose axes must be in one common order; else cells would be mixed up."""
+        _require_one_order(measurements)
         sets = [frozenset(one.clique) for one in measurements]
-        for one, other in combinations(measurements, 2):
-            if [n for n in one.clique if n in other.clique] != [n for n in other.clique if n in one.clique]:
-                raise SchemaError(
-                    f"tables over {', '.join(one.clique)} and over {', '.join(other.clique)} have columns in different "
-                    "orders; bring all into the order of one domain (Measurement.ordered)"
-                )
+        # By column: tables that have none in common share nothing but the total, and of many tables most are such.
+        having: dict[str, set[int]] = {}
+        for index, columns in enumerate(sets):
+            for name in columns:
+                having.setdefault(name, set()).add(index)
+
+        def shared_by(columns: frozenset[str]) -> set[frozenset[str]]:
+            return {columns & sets[index] for name in columns for index in having[name]}
+
         closure = {frozenset[str]()}
-        fresh = {a & b for a, b in combinations(sets, 2)}
+        fresh = {
+            columns & sets[other]
+            for index, columns in enumerate(sets)
+            for name in columns
+            for other in having[name]
+            if other > index
+        }
         while fresh - closure:
             closure |= fresh
-            fresh = {a & b for a in fresh for b in sets} - closure
+            fresh = set().union(*map(shared_by, fresh)) - closure
         shared = []
         for names in sorted(closure, key=lambda names: (len(names), sorted(names))):
-            members = tuple(index for index, columns in enumerate(sets) if names <= columns)
+            members = sorted(set.intersection(*(having[name] for name in names))) if names else range(len(sets))
             if len(members) < 2 and names:
                 continue
-            shared.append(_shared(names, members, measurements))
+            shared.append(_shared(names, tuple(members), measurements))
         return cls(tuple(shared))
 
     def settled(self) -> Overlaps:
@@ -144,12 +155,32 @@ class Overlaps:
         return worst
 
 
+def _require_one_order(measurements: Sequence[Measurement]) -> None:
+    """Refuse tables that have the same columns in different orders."""
+    first: dict[tuple[str, str], Measurement] = {}
+    for one in measurements:
+        for pair in combinations(one.clique, 2):
+            first.setdefault(pair, one)
+    for (before, after), one in first.items():
+        if (after, before) in first:
+            other = first[after, before]
+            raise SchemaError(
+                f"tables over {', '.join(one.clique)} and over {', '.join(other.clique)} have columns in different "
+                "orders; bring all into the order of one domain (Measurement.ordered)"
+            )
+
+
 def _shared(names: frozenset[str], members: tuple[int, ...], measurements: Sequence[Measurement]) -> _Shared:
     summed, spread, precision = [], [], []
     live = np.ones((), dtype=np.bool_)
     for index in members:
         one = measurements[index]
         summed.append(tuple(axis for axis, name in enumerate(one.domain.names) if name not in names))
+        if one.allowed is None:  # one number is the part of every cell: thousands of tables of it would fill memory
+            cells = one.domain.cells(one.domain.names[axis] for axis in summed[-1])
+            spread.append(np.array(1 / cells))
+            precision.append(1 / (one.variance * cells))
+            continue
         copies = one.noisy_cells.sum(axis=summed[-1], keepdims=True)
         spread.append(one.noisy_cells / np.maximum(copies, 1))
         precision.append(1 / (one.variance * float(copies[copies > 0].mean())))

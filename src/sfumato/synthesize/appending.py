@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -28,12 +29,13 @@ def peel(cliques: Iterable[Clique]) -> tuple[tuple[Clique, ...], tuple[Append, .
     appended: list[Append] = []
     while True:
         live = _maximal(live)
+        held = Counter(column for columns, _ in live for column in columns)
         lonely = next(
             (
                 (column, index)
                 for index, (columns, source) in enumerate(live)
                 for column in source
-                if column in columns and sum(column in other for other, _ in live) == 1
+                if column in columns and held[column] == 1
             ),
             None,
         )
@@ -50,7 +52,10 @@ def peel(cliques: Iterable[Clique]) -> tuple[tuple[Clique, ...], tuple[Append, .
 def _maximal(cliques: list[tuple[frozenset[str], Clique]]) -> list[tuple[frozenset[str], Clique]]:
     """Without cliques that lie inside another, and without single columns, which their one-way tables describe."""
     kept: list[tuple[frozenset[str], Clique]] = []
+    having: dict[str, list[frozenset[str]]] = defaultdict(list)  # by column: a larger one has all of a clique's
     for columns, source in sorted(cliques, key=lambda item: -len(item[0])):
-        if len(columns) > 1 and not any(columns <= other for other, _ in kept):
+        if len(columns) > 1 and not any(columns <= other for other in min((having[one] for one in columns), key=len)):
             kept.append((columns, source))
+            for column in columns:
+                having[column].append(columns)
     return kept

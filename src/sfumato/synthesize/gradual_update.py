@@ -27,6 +27,9 @@ Array = NDArray[np.float64]
 FULL = 1e6
 """Rows too many that a forbidden cell counts as having."""
 
+MOST_UPDATES, FEWEST_SWEEPS = 15_000, 5
+"""Tables are visited at most this often in all, but each of them this many times: 500 tables have 30 sweeps."""
+
 DECAYS: dict[str, Callable[[int], float]] = {
     "step": lambda sweep: float(0.84 ** (sweep // 3)),
     "exponential": lambda sweep: exp(-0.053 * sweep),
@@ -43,7 +46,7 @@ class GradualUpdate:
     Args:
         alpha: how much an under-full cell may grow in the first sweep, as a part of its rows.
         decay: how alpha falls from sweep to sweep; a key of `DECAYS`.
-        sweeps: how often every table is visited.
+        sweeps: how often every table is visited; fewer times if there are more than some hundred.
         swaps: afterwards, how many random swaps of single values are tried for each row; a swap is made where it brings
             the tables nearer. Gradual update ends in a balance of tables that pull at the same rows, and this goes on
             from there.
@@ -83,6 +86,12 @@ class GradualUpdate:
             codes[step.column] = _append(codes, step, marginals, rows, rng, ruling)
         return Records(marginals.domain, [codes[name] for name in marginals.domain])
 
+    def _sweeps(self, tables: int) -> int:
+        """How often each of this many tables is visited: fewer times where they are thousands."""
+        most = max(FEWEST_SWEEPS, MOST_UPDATES // tables)
+        # The last sweep replaces: one that only copies takes with each row what all other tables say of it.
+        return self.sweeps if self.sweeps <= most else most - 1 + most % 2
+
     def _fit(
         self, part: Table, names: Clique, cliques: list[Clique], marginals: Marginals, rng: np.random.Generator
     ) -> None:
@@ -92,7 +101,7 @@ class GradualUpdate:
         barriers = [Barrier.of(one, names) for one in zeros]
         errors = np.full(len(targets), np.inf)
         order = np.arange(len(targets))
-        for step in counted(range(self.sweeps * len(targets)), "updates"):
+        for step in counted(range(self._sweeps(len(targets)) * len(targets)), "updates"):
             sweep, place = divmod(step, len(targets))
             if place == 0:
                 order = np.argsort(-errors, kind="stable")
