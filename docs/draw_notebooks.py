@@ -14,8 +14,10 @@ def output(shown: dict[str, Any]) -> str:
     """What a cell showed: its picture if it has one, else its text."""
     data = shown.get("data", {})
     if "text/html" in data:
-        # A table's own style would reach the whole page, and a blank line would end a block of HTML.
-        html = re.sub(r"<style.*?</style>", "", "".join(data["text/html"]), flags=re.DOTALL)
+        # Tables look like all others of the site, and a blank line would end a block of HTML.
+        html = re.sub(
+            r'<style.*?</style>| border="1" class="dataframe"', "", "".join(data["text/html"]), flags=re.DOTALL
+        )
         lines = re.sub(r"\s*\n\s*", " ", html)
         return f'<div class="shown">{lines}</div>'
     text = "".join(data.get("text/plain", shown.get("text", "")))
