@@ -21,9 +21,7 @@ from sfumato.survey import simulate, survey_schema_text
 from sfumato.tables import write
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(
-    (ROOT / "docs").rglob("*.md")
-)
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / ".github").rglob("*.md"))]
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 RUN = [page for page in PAGES if any(block.language in ("sh", "python") for block in blocks(page)) and page != TUTORIAL]
 ROWS = 1000
@@ -131,5 +129,6 @@ def test_a_wrong_reason_an_unknown_option_and_a_block_without_a_fence_are_seen(t
     assert unknown("sfumato query release age --mean income") is None
     assert unknown("sfumato query release age --median income") == "--median"
     assert unknown("sfumato schema forget x") == "forget"
-    page.write_text("text\n\n    sfumato ledger release\n")
-    assert [block.language for block in blocks(page)] == [""]
+    for other in ("    sfumato ledger release", '```sh title="x"\nls\n', "~~~sh\nls\n", "<pre>ls</pre>", "   ~~~\n"):
+        page.write_text(f"text\n\n{other}\n")
+        assert "" in [block.language for block in blocks(page)], other
