@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, overload
 from warnings import warn
 
-from sfumato.errors import NoiseWarning
+from sfumato.data.domain import Domain
+from sfumato.errors import ModelTooLarge, NoiseWarning
 from sfumato.job import Job, recipe_of
 from sfumato.outlook import outlook
-from sfumato.pipeline import Progress, Recipe, run
+from sfumato.pipeline import Model, Progress, Recipe, run
 from sfumato.privacy.budget import Share, budget_of
 from sfumato.privacy.entropy import SystemEntropy
 from sfumato.privacy.ledger import Ledger, Purse
@@ -122,14 +123,30 @@ def run_job(job: Job, data: Data, progress: Progress = lambda stage: None, engin
     progress("read")
     ledger = open_ledger(job)
     holder = open_local(data, job.schema, ledger, engine=engine)
+    model: Model | None = None
     try:
         persons = count_persons(holder, job.schema, ledger)
         model = run(job.recipe, holder, job.schema, ledger, progress)
+    except MemoryError:
+        pass  # said below: the frames of this one hold counts
     finally:
         holder.close()
+    if model is None:
+        raise _no_memory(holder.domain)
     statement = ledger.statement()
     statement.verify()
     return Release(job.recipe, job.schema, statement, model, kind_of(data), persons, ledger.answers)
+
+
+def _no_memory(domain: Domain) -> ModelTooLarge:
+    """What is said when a method ran out of memory; its tables follow from the public domain."""
+    sizes = domain.shape
+    cells = (sum(sizes) ** 2 - sum(size * size for size in sizes)) // 2
+    return ModelTooLarge(
+        f"memory ended while tables of counts were made; all pairs of {len(sizes)} columns have {cells:,} cells, "
+        f"{8 * cells:,} bytes, of which a method holds a part: declare fewer bins or categories, or use a machine with "
+        "more memory. What the ledger had charged by then stays spent"
+    )
 
 
 class PersonsHolder(Protocol):

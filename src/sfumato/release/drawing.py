@@ -17,7 +17,7 @@ import pyarrow as pa
 from sfumato.data.coding import Coding, Levels
 from sfumato.data.records import Records
 from sfumato.data.selection import Apart
-from sfumato.errors import MethodError
+from sfumato.errors import MethodError, ReleaseError
 from sfumato.evaluate.rules import violations
 from sfumato.intake.attributes import Attributes, Ints
 from sfumato.intake.codec import SchemaCodec
@@ -38,6 +38,9 @@ PIECE = 1 << 19
 
 BLOCK = 1 << 16
 """At most this many rows are turned from codes into values at once."""
+
+BYTES_A_VALUE = 24
+"""What drawing a piece takes for each value of its rows, as it was measured on tables of 15 columns; for a message."""
 
 ENOUGH_ROWS = 50_000
 """A sample of fewer rows is drawn from a fit of this many (or of as many as the private table has)."""
@@ -101,10 +104,23 @@ class Drawing:
         pieces = [partial(self._piece, draw, size, own) for size, own in zip(sizes, rng.spawn(len(sizes)), strict=True)]
         done = 0
         tell("rows", done, self.rows)
-        for block in in_order(pieces, self.threads):
-            done += len(block)
-            tell("rows", done, self.rows)
-            yield block
+        try:
+            for block in in_order(pieces, self.threads):
+                done += len(block)
+                tell("rows", done, self.rows)
+                yield block
+        except MemoryError:
+            problem = self._no_memory(min(self.threads, len(sizes)), max(*sizes, self._enough))
+        else:
+            return
+        raise problem  # here: without the first one, whose words are not ours
+
+    def _no_memory(self, pieces: int, rows: int) -> ReleaseError:
+        need = pieces * rows * len(self.schema.columns) * BYTES_A_VALUE
+        return ReleaseError(
+            f"memory ended while rows were drawn: {pieces} pieces of up to {rows:,} rows at a time need about {need:,} "
+            "bytes; OMP_NUM_THREADS=1 draws one at a time"
+        )
 
     def _piece(self, draw: Draw, rows: int, rng: np.random.Generator) -> Iterator[pa.Table]:
         """The blocks of one piece."""

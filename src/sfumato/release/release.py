@@ -317,6 +317,6 @@ def _without_rows(folder: Path) -> Iterator[None]:
     except SfumatoError as problem:
         raise type(problem)(f"{problem}; {whole}") from None
     except MemoryError:
-        raise ReleaseError(f"memory ended while rows were drawn; {whole}, fewer at a time") from None
+        raise ReleaseError(f"memory ended while rows were written; {whole}") from None
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; {whole}") from None

@@ -59,7 +59,7 @@ class ChainedViews:
             f"choose {kinds} views of {max(map(len, chain.base), default=0)} columns",
             f"reads only the sizes of columns{', rules' if rules else ''} and the budget",
         )
-        return Learned(Selection(views_of(chain), chain))
+        return Learned(Selection(views_of(chain), chain, too_large=domain.pairs_above(self.most_cells)))
 
     def _guided(self, holder: Holder, ahead: Share, rules: Sequence[Clique]) -> Chain:
         """The chain of the view size that the guideline gives, or of the next smaller one that keeps to the limit."""
