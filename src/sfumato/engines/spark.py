@@ -6,8 +6,10 @@ may quote rows. The workers need this package.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -15,22 +17,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato import tables
 from sfumato.data.coding import Coding
-from sfumato.data.domain import Clique, Domain
+from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal
-from sfumato.data.records import Records
 from sfumato.engines import MOST_CELLS
-from sfumato.engines.counting import closed, count_blocks
-from sfumato.engines.persons import Words, priorities
+from sfumato.engines.counting import closed, require_base
+from sfumato.engines.persons import Words
 from sfumato.engines.plan import plan
-from sfumato.errors import DataError, SfumatoError
+from sfumato.engines.spark_workers import COUNTS, EXTRA, added, coder, counter, types_of
+from sfumato.errors import DataError
 from sfumato.intake.intake import Intake
 from sfumato.schema.column_base import Unit
 from sfumato.schema.schema import Schema
 from sfumato.tables.quiet import quiet
 
 T = TypeVar("T")
-Batches = Iterable[pa.RecordBatch]
 
 SCHEME = "spark://"
 FORM = "spark:///table or spark:///database.table"
@@ -38,7 +40,6 @@ FORM = "spark:///table or spark:///database.table"
 FAN = 16
 """Tables of this many partitions are added up at once, again and again until few are left."""
 
-_COUNTS = "counts binary"
 _FAILED = (
     "Spark could not {}; its own log says why. Check that its workers have Python with sfumato, pyarrow and pandas"
 )
@@ -48,39 +49,49 @@ class Spark:
     """An engine over a Spark DataFrame. The rows are coded once, and kept coded on the disks of the cluster."""
 
     def __init__(self, frame: Any, schema: Schema, words: Words):
-        intake = Intake(schema)
+        intake, unit = Intake(schema), schema.unit
         self.domain = intake.domain
         self.sizes: NDArray[np.integer] | None = None
-        coded = _quiet("code the rows", lambda: frame.mapInArrow(_coder(schema.to_dict()), _types(schema, self.domain)))
-        if schema.unit.column is not None:
-            coded = _quiet("choose the rows of each person", lambda: _kept(coded, schema.unit, int(words(1)[0])))
+        given, names = _given(frame, schema)
+        work = coder(schema.to_dict(), names)
+        coded = _quiet("code the rows", lambda: given.mapInArrow(work, types_of(schema, self.domain)))
+        if unit.column is not None:
+            coded = _quiet("choose the rows of each person", lambda: _kept(coded, unit, int(words(1)[0])))
         self._frame: Any = _quiet("keep the coded rows", lambda: _persisted(coded))
         try:
             # Every value is looked at here, before anything is charged.
-            refusals = _quiet("check the rows", lambda: self._frame.select("refusal").distinct().collect())
-            if found := sorted(row["refusal"] for row in refusals if row["refusal"] is not None):
-                raise DataError(found[0])
-            (total,) = self._sums(Coding(self.domain), [()])
-            self._total = int(total[0])
-            self.sizes = self._persons() if schema.unit.column is not None else None
+            ((total,), (refused, self._known)) = self._sums(Coding(self.domain), [()])
+            if refused:
+                messages = self._frame.select("refusal").distinct()
+                found = {row["refusal"] for row in _quiet("check the rows", messages.collect)} - {None}
+                raise DataError(min(found)) if found else _changed()
+            self.rows = self._total = int(total[0])
+            if unit.column is not None:
+                self.sizes = self._persons()
+                kept = np.minimum(self.sizes, unit.rows).astype(np.int64)
+                self.rows = int(self.sizes.sum(dtype=np.int64))
+                if self._total != int((kept * (unit.parts // kept) if unit.parts > 1 else kept).sum()):
+                    raise _changed()
         except BaseException:
             self.close()
             raise
 
     def count(self, coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:
         """The exact table of each clique, in the codes of `coding`, whose base is the domain of this engine."""
+        require_base(self.domain, coding)
         for clique in cliques:
             coding.domain.require_cells(clique, MOST_CELLS)
         homes = plan(coding.domain, tuple(cliques))
         joints = [(), *dict.fromkeys(homes)]
-        sums = self._sums(coding, joints)
-        if int(sums[0][0]) != self._total:
-            raise DataError("the Spark table changed while it was counted; save it first, and give the saved table")
-        tables = {
+        sums, (refused, known) = self._sums(coding, joints)
+        # Where a worker was lost, Spark computes its rows again, and they may have become others.
+        if refused or known != self._known or int(sums[0][0]) != self._total:
+            raise _changed()
+        found = {
             joint: Marginal(coding.domain.project(joint), counts.reshape(coding.domain.project(joint).shape))
             for joint, counts in zip(joints, sums, strict=True)
         }
-        return (tables[home].project(clique) for clique, home in zip(cliques, homes, strict=True))
+        return (found[home].project(clique) for clique, home in zip(cliques, homes, strict=True))
 
     def _persons(self) -> NDArray[np.integer]:
         """The number of rows of each person, who has one row that tells it."""
@@ -89,22 +100,28 @@ class Spark:
         sizes, times = ([row[name] for row in rows] for name in ("size", "count"))
         return np.repeat(np.array(sizes, dtype=np.int32), np.array(times, dtype=np.int64))
 
-    def _sums(self, coding: Coding, joints: Sequence[Clique]) -> list[Any]:
-        """The counts of joints over all partitions: one row of bytes for each, added up in a tree."""
+    def _sums(self, coding: Coding, joints: Sequence[Clique]) -> tuple[list[Any], tuple[int, int]]:
+        """The counts of joints over all partitions, and the extra numbers: a row of bytes for each, added in a tree."""
         if self._frame is None:
             raise closed()
-        frame = self._frame.mapInArrow(_counter(coding, tuple(joints)), _COUNTS)
+        frame = self._frame.mapInArrow(counter(coding, tuple(joints)), COUNTS)
         sizes = [coding.domain.cells(joint) for joint in joints]
-        total = np.zeros(sum(sizes), dtype=np.int64)
+        total = np.zeros(sum(sizes) + EXTRA, dtype=np.int64)
         rows = _quiet("count the rows", lambda: _tree_sum(frame))
         while (row := _quiet("count the rows", lambda: next(rows, None))) is not None:
             total += np.frombuffer(row["counts"], dtype=np.int64)
-        return np.split(total, np.cumsum(sizes)[:-1])
+        *sums, (refused, known) = np.split(total, np.cumsum(sizes))
+        return sums, (int(refused), int(known))
 
     def close(self) -> None:
-        """Forget the coded rows, on every disk."""
+        """Forget the coded rows, on every disk, and what was sorted there to choose among a person's."""
         if self._frame is not None:
             frame, self._frame, self.sizes = self._frame, None, None
+            with suppress(Exception):  # Spark Connect has no Java of its own; its server forgets when it will
+                plan = frame._jdf.queryExecution().withCachedData().cacheBuilder().cachedPlan()
+                cleaner = frame.sparkSession.sparkContext._jsc.sc().cleaner().get()
+                for shuffle in _shuffles(plan):
+                    cleaner.doCleanupShuffle(shuffle, True)
             _quiet("forget the rows", lambda: frame.unpersist(blocking=True))
 
     def __repr__(self) -> str:
@@ -145,46 +162,50 @@ def _session() -> Any:
     return _quiet("start", lambda: SparkSession.builder.appName("sfumato").getOrCreate())
 
 
-def _types(schema: Schema, domain: Domain) -> str:
-    """The columns of coded rows: places instead of names, which may have any letters."""
-    codes = [f"c{place} int" for place in range(len(domain))]
-    person = ["person string", "priority bigint"] if schema.unit.column is not None else []
-    return ", ".join([*codes, *person, "refusal string"])
+def _given(frame: Any, schema: Schema) -> tuple[Any, list[str]]:
+    """The columns of a frame that the schema does not leave out, under names that Spark cannot mistake; and their own.
+
+    Columns that are wrong by their name or type are refused here, and warned of, before any row is computed.
+    """
+    fields = _quiet("describe its table", lambda: list(frame.schema.fields))
+    if frame.isStreaming:
+        raise DataError("a stream of Spark has no end; save its rows as a table, and give that")
+    wanted = [(place, one) for place, one in enumerate(fields) if one.name not in schema.ignore]
+    kinds = pa.schema([(one.name, _arrow_type(one)) for _, one in wanted])
+    for part in tables.batches(kinds.empty_table(), schema):
+        Intake(schema).encode(part)
+    # By place: names of Spark may differ in their case alone, or have points and quotes in them.
+    bare = _quiet("name its columns", lambda: frame.toDF(*(f"v{place}" for place in range(len(fields)))))
+    return bare.select(*(f"v{place}" for place, _ in wanted)), kinds.names
 
 
-def _coder(schema: dict[str, Any]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    def code(batches: Batches) -> Iterator[pa.RecordBatch]:
-        """In a worker: codes of rows. What is refused is told in a row of its own, for the driver to raise."""
-        from sfumato import tables
+def _arrow_type(field: Any) -> pa.DataType:
+    from pyspark.sql.pandas.types import to_arrow_type
 
-        known = Schema.parse(schema)
-        intake = Intake(known)
-        for batch in batches:
-            for part in tables.batches(pa.Table.from_batches([batch]), known):
-                try:
-                    rows = intake.encode(part)
-                except SfumatoError as problem:
-                    yield _refusal(len(intake.domain), known, str(problem))
-                    return
-                arrays = [pa.array(column.astype(np.int32)) for column in rows.records.columns]
-                if rows.persons is not None:
-                    arrays += [rows.persons.cast(pa.string()), pa.array(priorities([rows], known.unit.keep))]
-                arrays.append(pa.nulls(len(rows.records), pa.string()))
-                yield pa.RecordBatch.from_arrays(arrays, names=_names(len(intake.domain), known))
-
-    return code
+    # Newer versions of Spark want to be told a zone; its moments are in UTC whatever it is called.
+    zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_type).parameters else {}
+    return quiet(
+        f"column {field.name!r} of the Spark table has a type that Arrow does not know; convert it, for example to "
+        "text, or put it into 'ignore'",
+        lambda: to_arrow_type(field.dataType, **zone),
+    )
 
 
-def _names(attributes: int, schema: Schema) -> list[str]:
-    person = ["person", "priority"] if schema.unit.column is not None else []
-    return [*(f"c{place}" for place in range(attributes)), *person, "refusal"]
+def _shuffles(plan: Any) -> Iterator[int]:
+    """The numbers of the shuffles of a plan of Spark. Their files hold rows, and stay until Spark sees them unused."""
+    kind = plan.getClass().getSimpleName()
+    if kind == "AdaptiveSparkPlanExec":
+        yield from _shuffles(plan.executedPlan())
+    elif kind == "ShuffleQueryStageExec":
+        yield from _shuffles(plan.plan())
+    elif kind == "ShuffleExchangeExec":
+        yield plan.shuffleDependency().shuffleId()
+    for place in range(plan.children().size()):
+        yield from _shuffles(plan.children().apply(place))
 
 
-def _refusal(attributes: int, schema: Schema, message: str) -> pa.RecordBatch:
-    arrays = [pa.array([0], pa.int32())] * attributes
-    if schema.unit.column is not None:
-        arrays += [pa.array([""], pa.string()), pa.array([0], pa.int64())]
-    return pa.RecordBatch.from_arrays([*arrays, pa.array([message], pa.string())], names=_names(attributes, schema))
+def _changed() -> DataError:
+    return DataError("the Spark table changed while it was counted; save it first, and give the saved table")
 
 
 def _kept(frame: Any, unit: Unit, seed: int) -> Any:
@@ -212,53 +233,13 @@ def _persisted(frame: Any) -> Any:
     return frame.persist(StorageLevel.DISK_ONLY)
 
 
-def _counter(coding: Coding, joints: tuple[Clique, ...]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    def count(batches: Batches) -> Iterator[pa.RecordBatch]:
-        """In a worker: one row with the counts of all joints in a partition, one after the other."""
-        blocks = (part for batch in batches for part in _weighted(coding.base, batch))
-        tables = [table.counts.ravel().astype(np.int64) for table in count_blocks(blocks, coding, joints)]
-        yield _bytes(np.concatenate(tables).tobytes())
-
-    return count
-
-
-def _weighted(domain: Domain, batch: pa.RecordBatch) -> Iterator[tuple[Records, int]]:
-    """The rows of a batch by what they count."""
-    records = Records(domain, _codes(batch, len(domain)))
-    if "weight" not in batch.schema.names:
-        yield records, 1
-        return
-    weights = batch.column("weight").to_numpy(zero_copy_only=False)
-    for weight in np.unique(weights).tolist():
-        yield records.take(np.flatnonzero(weights == weight)), weight
-
-
-def _codes(batch: pa.RecordBatch, attributes: int) -> list[Any]:
-    return [batch.column(f"c{place}").to_numpy(zero_copy_only=False) for place in range(attributes)]
-
-
 def _tree_sum(frame: Any) -> Iterator[Any]:
     """Rows of counts, of which there are few, and which come one at a time."""
     parts = frame.rdd.getNumPartitions()
     while parts > FAN:
         parts = -(-parts // FAN)
-        frame = frame.repartition(parts).mapInArrow(_added, _COUNTS)
+        frame = frame.repartition(parts).mapInArrow(added, COUNTS)
     return iter(frame.toLocalIterator())
-
-
-def _added(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """In a worker: the sum of rows of counts."""
-    total = None
-    for batch in batches:
-        for value in batch.column("counts"):
-            counts = np.frombuffer(value.as_py(), dtype=np.int64)
-            total = counts.copy() if total is None else total + counts
-    if total is not None:
-        yield _bytes(total.tobytes())
-
-
-def _bytes(content: bytes) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["counts"])
 
 
 def _quiet(what: str, call: Callable[[], T]) -> T:

@@ -21,7 +21,6 @@ from sfumato.privacy.holder import LocalHolder
 from sfumato.privacy.ledger import Ledger
 from sfumato.privacy.neighbours import Neighbours
 from sfumato.privacy.party_holder import PartyHolder
-from sfumato.schema.acceptance import listed
 from sfumato.schema.schema import Schema
 
 
@@ -74,15 +73,11 @@ def open_engine(
         if spark.is_named(data):
             data = spark.table_of(data)
         if spark.is_frame(data):
-            if any(map(listed, schema.columns)):
-                check_lists(schema, data.count())
-            return spark.Spark(data, schema, entropy.words)
+            return _checked(spark.Spark(data, schema, entropy.words), schema)
         if engine == "sql":
             if not isinstance(data, str) or not sql.is_source(data):
                 raise MethodError(f"engine 'sql' counts inside a database; name a table in one: {sql.FORMS}")
-            database = Database(data, schema, entropy.words)
-            check_lists(schema, database.rows)
-            return database
+            return _checked(Database(data, schema, entropy.words), schema)
         coded = _Counted(_coded(data, schema, intake, seen))
         opened = open_rows(engine, intake.domain, coded, schema.unit, entropy.words)
         check_lists(schema, coded.rows)
@@ -98,6 +93,16 @@ def open_engine(
         refusal = Fault.at(problem)
     # A new exception, raised here: the frames and the context of the first one hold rows.
     raise refusal
+
+
+def _checked(opened: spark.Spark | Database, schema: Schema) -> Engine:
+    """The engine, unless a list of the schema is a copy of its column; then it is closed."""
+    try:
+        check_lists(schema, opened.rows)
+    except DataError:
+        opened.close()
+        raise
+    return opened
 
 
 def _coded(data: Any, schema: Schema, intake: Intake, seen: Callable[[Rows], None]) -> Iterator[Rows]:
