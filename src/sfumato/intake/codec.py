@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,14 @@ from sfumato.errors import DataError
 from sfumato.intake.inside_bins import settled
 from sfumato.intake.marks import MISSING, UNDECLARED, UNREADABLE, Ints, marked_codes
 from sfumato.intake.refusals import check_type, refusal
+from sfumato.intake.steps import Steps, limits_of
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Integer, Number, size_of
 from sfumato.schema.fields import BadValue
 from sfumato.schema.periods import DAY, seconds_of, start_of
 from sfumato.schema.schema import Schema
 from sfumato.tables.raw import plain
 
-T = TypeVar("T", np.int32, np.int64)
+Signed = NDArray[np.signedinteger]
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,25 @@ class SchemaCodec:
         """
         check_names(table.column_names, self.schema)
         return Records(
-            self.domain,
-            (_encode(column, table.column(column.name), self.schema.policy(column)) for column in self.schema.columns),
+            self.domain, (self._encoded(column, table.column(column.name)) for column in self.schema.columns)
         )
+
+    @cached_property
+    def _steps(self) -> dict[str, Steps | None]:
+        """For columns of whole numbers, their codes as tables, made when the first such column comes."""
+        return {}
+
+    def _encoded(self, column: Column, values: pa.ChunkedArray) -> NDArray[np.integer]:
+        """The codes of a column: those of the schema, and for bad values what the policy says."""
+        policy = self.schema.policy(column)
+        if isinstance(column, Integer) and pa.types.is_signed_integer(values.type) and not values.null_count:
+            if column.name not in self._steps:
+                self._steps[column.name] = _steps_of(column, policy)
+            steps = self._steps[column.name]
+            if steps is not None:
+                found = [steps(chunk.to_numpy()) for chunk in values.chunks] or [np.zeros(0, dtype=np.int16)]
+                return _accepted(column, found[0] if len(found) == 1 else np.concatenate(found), values.type)
+        return _encode(column, values, policy)
 
     def decode(self, records: Records, rng: np.random.Generator) -> pa.Table:
         """A table of typed columns in the order of the schema; values inside bins obey the rules, if the codes can."""
@@ -104,17 +121,26 @@ def _encode(column: Column, values: pa.ChunkedArray, policy: BadValue) -> NDArra
     return _accepted(column, codes_or_marks(column, plain(values), policy), plain(values).type)
 
 
-def _encode_dictionaries(column: Column, values: pa.ChunkedArray, policy: BadValue) -> NDArray[np.int32]:
+def _steps_of(column: Integer, policy: BadValue) -> Steps | None:
+    def code(numbers: Ints) -> Ints:
+        return codes_or_marks(column, pa.chunked_array([pa.array(numbers)]), policy)
+
+    return Steps.of(limits_of(column), code)
+
+
+def _encode_dictionaries(column: Column, values: pa.ChunkedArray, policy: BadValue) -> Signed:
     """The codes of a column with dictionaries: each distinct value is read once, and rows are looked up."""
     kind = plain(pa.chunked_array([], values.type)).type
-    missing = codes_or_marks(column, pa.chunked_array([pa.nulls(1, kind)]), policy)
-    found = [np.zeros(0, dtype=np.int32)]
+    found: list[Signed] = [] if values.chunks else [np.zeros(0, dtype=np.int32)]
     for chunk in values.chunks:
         distinct = codes_or_marks(column, plain(pa.chunked_array([chunk.dictionary])), policy)
-        places = chunk.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+        places = chunk.indices
+        if places.null_count:
+            missing = codes_or_marks(column, pa.chunked_array([pa.nulls(1, kind)]), policy)
+            distinct, places = np.concatenate([distinct, missing]), places.fill_null(len(distinct))
         # A dictionary may hold values that no row has: only what rows have is accepted or refused.
-        found.append(np.concatenate([distinct, missing]).astype(np.int32)[places])
-    return _accepted(column, np.concatenate(found), kind)
+        found.append(distinct.astype(np.int32).take(places.to_numpy()))
+    return _accepted(column, found[0] if len(found) == 1 else np.concatenate(found), kind)
 
 
 def codes_or_marks(column: Column, values: pa.ChunkedArray, policy: BadValue) -> Ints:
@@ -132,7 +158,7 @@ def codes_or_marks(column: Column, values: pa.ChunkedArray, policy: BadValue) ->
     return codes
 
 
-def _accepted(column: Column, codes: NDArray[T], kind: pa.DataType) -> NDArray[T]:
+def _accepted(column: Column, codes: Signed, kind: pa.DataType) -> Signed:
     """The codes of rows, if none of them is a mark."""
     if len(codes) and int(codes.min()) < 0:
         raise refusal(column, int(codes[codes < 0].max()), kind)

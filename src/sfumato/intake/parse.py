@@ -220,10 +220,15 @@ def _without_tokens(
 ) -> Values:
     """Mark null tokens that are numbers, such as -1: they mean the same in text and typed columns."""
     unreadable = np.zeros(len(numbers), dtype=np.bool_) if unreadable is None else unreadable
-    tokens = [number for token in column.null_values if (number := _token_number(token, column)) is not None]
+    tokens = token_numbers(column)
     if tokens:
         missing = missing | (np.isin(numbers, tokens) & ~unreadable)
     return Values(numbers, missing, unreadable & ~missing)
+
+
+def token_numbers(column: Integer | Number | Date | Datetime) -> list[float]:
+    """The numbers that a column's null tokens stand for."""
+    return [number for token in column.null_values if (number := _token_number(token, column)) is not None]
 
 
 def _token_number(token: str, column: Integer | Number | Date | Datetime) -> float | None:
