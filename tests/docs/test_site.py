@@ -1,9 +1,12 @@
 """What the site is made of: every page can be reached, and notebooks are pages of it."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import yaml
+
+import sfumato
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -28,6 +31,12 @@ def test_the_navigation_has_every_page_once():
     written = [str(page.relative_to(DOCS).as_posix()) for page in DOCS.rglob("*.md")]
     notebooks = [f"notebooks/{notebook.stem}.md" for notebook in (DOCS / "notebooks").glob("*.ipynb")]
     assert sorted(listed) == sorted(written + notebooks)
+
+
+def test_the_page_of_python_has_every_public_name():
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"\w+", " ".join(re.findall(r"^::: sfumato.*$|^ +members: .*$", page, re.MULTILINE)))
+    assert [name for name in sfumato.__all__ if name not in (*listed, "__version__")] == []
 
 
 def test_a_notebook_becomes_a_page_with_its_pictures():
