@@ -108,7 +108,8 @@ def test_the_first_job_tells_how_far_it_is_until_there_are_results(monkeypatch):
     assert told[0] in [("steps", 0, 2), ("steps", 1, 2)]
 
 
-def test_no_more_threads_than_cores_and_than_arrow_has():
+def test_no_more_threads_than_cores_and_than_arrow_has(monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
     before = pa.cpu_count()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     try:
@@ -117,3 +118,23 @@ def test_no_more_threads_than_cores_and_than_arrow_has():
             assert may_use() == min(most, cores, threads.MOST)
     finally:
         pa.set_cpu_count(before)
+
+
+@pytest.mark.parametrize(
+    ("load", "all_cores", "threads_used"),
+    [(0.0, 4, 4), (1.9, 4, 4), (2.0, 4, 3), (4.4, 4, 1), (90.0, 4, 1), (17.0, 64, 3), (200.0, 64, 1)],
+)
+def test_cores_that_others_keep_busy_are_left_to_them(load, all_cores, threads_used, monkeypatch):
+    """Of a machine with many cores this process may run on four: it has its part of the load."""
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0), raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2, 3}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: all_cores)
+    monkeypatch.setattr(pa, "cpu_count", lambda: 1000)
+    assert may_use() == threads_used
+
+
+def test_where_the_load_is_not_told_all_cores_count_as_free(monkeypatch):
+    monkeypatch.delattr(os, "getloadavg", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
+    monkeypatch.setattr(pa, "cpu_count", lambda: 1000)
+    assert may_use() == 2

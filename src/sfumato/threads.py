@@ -35,12 +35,24 @@ PATIENCE = 0.5
 
 
 def may_use() -> int:
-    """How many threads to use: as many as cores that this process may run on, or fewer if Arrow was told of fewer.
+    """How many threads to use: as many as cores that this process may run on and that are free, at least one.
 
-    Arrow takes it from OMP_NUM_THREADS, as other libraries for numbers do.
+    Fewer if Arrow was told of fewer: it takes that from OMP_NUM_THREADS, as other libraries for numbers do.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(MOST, cores, int(pa.cpu_count())))
+    return max(1, min(MOST, cores - _busy(cores), int(pa.cpu_count())))
+
+
+def _busy(cores: int) -> int:
+    """How many of these cores others keep busy, by the load of the last minute; of it, 1 is this process.
+
+    Threads take turns with Python's lock. Where there are more of them than free cores, the one that has it is made to
+    wait by the system, and all others wait for it: two threads then take longer than one.
+    """
+    if not hasattr(os, "getloadavg"):
+        return 0
+    others = max(0.0, os.getloadavg()[0] - 1)
+    return int(others * cores / (os.cpu_count() or cores))
 
 
 def in_order(jobs: Sequence[Job[T]], threads: int) -> Iterator[T]:
