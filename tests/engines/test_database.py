@@ -2,7 +2,7 @@
 
 import sqlite3
 from contextlib import closing
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +15,7 @@ import sfumato
 from sfumato.data.coding import Coding, Merge
 from sfumato.engines.cases import DIALECTS, KINDS, case_of
 from sfumato.engines.rule_cases import RuleCases
+from sfumato.engines.sql import sqlite_seconds
 from sfumato.errors import DataError, MethodError
 from sfumato.fitting import open_ledger
 from sfumato.intake.codec import SchemaCodec, codes_or_marks
@@ -38,6 +39,12 @@ COLUMNS = {
     "real": ("real", {"type": "number", "min": -1, "max": 2, "bins": 6, "special": [99.5], "nullable": True}),
     "week": ("day", {"type": "date", "min": "2019-12-30", "max": "2020-03-01", "granularity": "week", "nullable": True,
                      "null_values": ["2020-03-20"]}),
+    "hour": ("moment", {"type": "datetime", "min": "2019-12-31T22:00:00", "max": "2020-01-02T03:00:00",
+                        "granularity": "hour", "nullable": True, "null_values": ["2020-01-05T01:02:03"]}),
+    "moments": ("moment", {"type": "date", "min": "2019-12-31", "max": "2020-01-02", "nullable": True}),
+    "midnights": ("day", {"type": "datetime", "min": "2019-12-31T12:00:00", "max": "2020-02-02T03:00:00", "bins": 7,
+                          "granularity": "minute", "nullable": True,
+                          "null_values": ["2020-02-05", "2020-02-06T01:00:00"]}),
 }  # fmt: skip
 VALUES = {
     "text": ["a", "A", "a ", " a", "it's", '"', "%s", "", "?", "rest", "x"],
@@ -57,6 +64,11 @@ VALUES = {
         99.5,
     ],
     "day": [date(2019, 12, 20) + timedelta(days=day) for day in range(95)],
+    "moment": [
+        datetime(2019, 12, 31, 22) + timedelta(minutes=17 * step, seconds=step % 3 - 1) for step in range(-9, 120)
+    ]
+    + [datetime(2020, 1, 5, 1, 2, 3 + step) for step in (-1, 0, 1)]
+    + [datetime.min, datetime.max.replace(microsecond=0)],
 }
 
 
@@ -67,6 +79,7 @@ def schema_of(name, **more):
 @pytest.fixture(scope="module")
 def connection():
     with closing(sqlite3.connect(":memory:")) as made:
+        made.create_function("sfumato_seconds", 2, sqlite_seconds)
         yield made
 
 
@@ -80,7 +93,7 @@ def test_sql_gives_every_value_the_code_or_the_mark_of_the_codec(name, policy, c
     values = pa.array([*VALUES[kind], None], KINDS[kind])
     wanted = codes_or_marks(column, pa.chunked_array([values]), policy).tolist()
     query, parameters = case_of(column, kind, policy).sql("x", DIALECTS["sqlite"], None)
-    given = [str(one) if kind == "day" and one is not None else one for one in values.to_pylist()]
+    given = [str(one) if kind in ("day", "moment") and one is not None else one for one in values.to_pylist()]
     connection.execute("drop table if exists t")
     # A column that compares without case, as its owner may have declared it.
     connection.execute(f"create table t (place integer, x {'text collate nocase' if kind == 'text' else ''})")
@@ -160,6 +173,15 @@ STRANGE = {
     "real double": [1, 1.5, "1.5", None, 1e300],
     "day date": ["2020-05-06", "2020-05-06T01:00:00", "20200506", "2020-13-01", 7, None],
     "word text": ["a", b"a", "x", None],
+    "seen timestamp": [
+        "2020-05-06 01:00:00",
+        "2020-05-06T01:00:00.9",
+        "20200506T010000",
+        "2020-05-06T01:00:00+02:00",
+        "2020-05-06",
+        "x",
+        7,
+    ],
 }
 
 
@@ -170,7 +192,9 @@ def test_no_value_of_another_type_stops_a_run_that_no_value_may_stop(tmp_path):
     columns = [{"name": "whole", "type": "integer", "min": 0, "max": 9}, {"name": "truth", "type": "boolean"},
                {"name": "real", "type": "number", "min": 0, "max": 9, "bins": 9},
                {"name": "day", "type": "date", "min": "2020-05-01", "max": "2020-05-09"},
-               {"name": "word", "type": "categorical", "categories": ["a", "b"]}]  # fmt: skip
+               {"name": "word", "type": "categorical", "categories": ["a", "b"]},
+               {"name": "seen", "type": "datetime", "min": "2020-05-01", "max": "2020-05-09",
+                "granularity": "hour"}]  # fmt: skip
     schema = sfumato.Schema.parse({"name": "t", "on_bad_value": "missing", "columns": [one | keys for one in columns]})
     assert not schema.may_refuse
     path = tmp_path / "strange.sqlite"
@@ -178,8 +202,10 @@ def test_no_value_of_another_type_stops_a_run_that_no_value_may_stop(tmp_path):
         made.execute(f"create table t ({', '.join(STRANGE)})")
         longest = max(map(len, STRANGE.values()))
         padded = [values + [None] * (longest - len(values)) for values in STRANGE.values()]
-        made.executemany("insert into t values (?, ?, ?, ?, ?)", list(zip(*padded, strict=True)))
-        made.execute("insert into t values (3, 1, 2.5, '2020-05-03', cast(x'ff61' as text))")  # no UTF-8
+        made.executemany("insert into t values (?, ?, ?, ?, ?, ?)", list(zip(*padded, strict=True)))
+        made.execute(
+            "insert into t values (3, 1, 2.5, '2020-05-03', cast(x'ff61' as text), cast(x'ff' as text))"
+        )  # no UTF-8
     tables = {}
     for engine in ("sql", "memory"):
         opened = open_engine(f"sqlite:///{path}?table=t", schema, SystemEntropy(), engine)
@@ -206,6 +232,44 @@ def test_a_column_of_another_type_than_declared_is_refused(people):
     wrong = sfumato.Schema.parse({"name": "t", "columns": columns})
     with pytest.raises(MethodError, match="is date in the schema, and the database has it as whole"):
         open_engine(f"sqlite:///{people}?table=people", wrong, SystemEntropy(), "sql")
+
+
+ENDS = {
+    "date": {"type": "date", "min": "1990-01-01", "max": "9999-12-31", "granularity": "year", "bins": 9},
+    "timestamp": {"type": "datetime", "min": "1990-01-01", "max": "9999-12-31", "granularity": "year", "bins": 9},
+    "timestamptz": {"type": "datetime", "min": "1999-12-31", "max": "2000-01-01", "granularity": "hour"},
+    "date_of_moments timestamp": {"type": "date", "min": "1990-01-01", "max": "2000-12-31", "granularity": "month"},
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("policy", ["missing", "clip"])
+def test_days_and_moments_of_duckdb_count_as_in_memory_up_to_the_end_of_time(tmp_path, policy):
+    """Infinity and the years beyond those of Python among them, in a session of another time zone."""
+    pytest.importorskip("ibis")
+    duckdb = pytest.importorskip("duckdb")
+    texts = ["infinity", "-infinity", "20000-01-01", "9999-12-31", "10000-01-01", "1990-01-01", "1989-12-31",
+             "2000-01-01 00:00:00", "1999-12-31 23:59:59.999999", "1999-12-31 22:00:00+05", None]  # fmt: skip
+    keys = {"nullable": True, "on_bad_value": policy}
+    columns = [{"name": f"x{place}", **keys, **one} for place, one in enumerate(ENDS.values())]
+    schema = sfumato.Schema.parse({"name": "t", "columns": columns})
+    path = tmp_path / "times.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute("set timezone = 'Asia/Tokyo'")
+        made.execute(f"create table t ({', '.join(f'x{place} {kind.split()[-1]}' for place, kind in enumerate(ENDS))})")
+        for text in texts:
+            bare = text and text.partition("+")[0]
+            made.execute(
+                "insert into t values (cast(? as date), ?, ?, ?)", [bare and bare.split()[0], bare, text, bare]
+            )
+    found = []
+    for engine in ("sql", "memory"):
+        opened = open_engine(f"duckdb:///{path}?table=t", schema, SystemEntropy(), engine)
+        each = opened.count(Coding(opened.domain), [(one,) for one in opened.domain])
+        found.append([one.counts.tolist() for one in each])
+        opened.close()
+    assert found[0] == found[1]
+    assert [sum(one) for one in found[0]] == [len(texts)] * 4
 
 
 def test_a_file_is_no_database():

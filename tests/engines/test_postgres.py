@@ -62,6 +62,14 @@ KINDS = {
         moments,
         {"type": "datetime", "granularity": "month", "min": "1990-01-01T00:00:00", "max": "1999-12-31T23:59:59"},
     ),
+    "date as the end of time": (DAYS, days, {"type": "date", "min": "0001-01-01", "max": "9999-12-31", "bins": 5}),
+    "timestamp as the end of time": (
+        MOMENTS, moments, {"type": "datetime", "min": "0001-01-01", "max": "9999-12-31", "granularity": "year"}
+    ),
+    "timestamp as date": (MOMENTS, moments, {"type": "date", "min": "1990-01-01", "max": "1999-12-31", "bins": 5}),
+    "date as datetime": (
+        DAYS, days, {"type": "datetime", "min": "1990-01-01", "max": "1999-12-31", "granularity": "hour", "bins": 7}
+    ),
     "numeric": (
         {text: Decimal(text) for text in NUMBERS}, mixed, {"type": "number", "min": 0, "max": 10, "bins": 4}
     ),
@@ -125,7 +133,7 @@ def test_values_that_only_postgresql_has_count_as_equal_ones_in_memory(server, n
     if policy == "clip" and column["type"] == "categorical":
         policy = "other"
     schema, kind = schema_of(column, policy), name.partition(" as ")[0]
-    inside = ["bare"] if kind in ("date", "double precision") else []
+    inside = ["bare"] if kind in ("date", "timestamp", "timestamptz", "double precision") else []
     chosen = [[one] for one in values] if policy == "refuse" else [[*values, None, *values]]
     for texts in chosen:
         source = put(server, kind, texts)

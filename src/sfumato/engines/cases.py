@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from itertools import count
 from typing import Any
 
@@ -20,23 +20,36 @@ from sfumato.errors import MethodError
 from sfumato.intake.codec import codes_or_marks
 from sfumato.intake.marks import words_of
 from sfumato.schema.bins import PointBins, RealBins
-from sfumato.schema.columns import Boolean, Categorical, Column, Date, Integer, Number
+from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
 from sfumato.schema.fields import BadValue, decimal_of
-from sfumato.schema.periods import moment_of, seconds_of, start_of
+from sfumato.schema.periods import DAY, seconds_of, start_of
 from sfumato.schema.spelling import EXACT
 from sfumato.tables.objects import mixed
 
-KINDS = {"text": pa.large_string(), "truth": pa.bool_(), "whole": pa.int64(), "real": pa.float64(), "day": pa.date32()}
-"""The kinds of database columns that can be coded, and what the codec is given for them."""
+KINDS = {
+    "text": pa.large_string(),
+    "truth": pa.bool_(),
+    "whole": pa.int64(),
+    "real": pa.float64(),
+    "day": pa.date32(),
+    "moment": pa.timestamp("s"),
+    "zoned moment": pa.timestamp("s"),
+}
+"""The kinds of database columns that can be coded, and what the codec is given for them.
+
+Days and moments are numbers here: since 1970-01-01, in UTC. A database may have some that lie beyond Python's years.
+"""
 
 _READ = {
     "text": (Categorical, Boolean),
     "truth": (Categorical, Boolean),
     "whole": (Categorical, Integer, Number),
     "real": (Number,),
-    "day": (Date,),
+    "day": (Date, Datetime),
+    "moment": (Date, Datetime),
+    "zoned moment": (Date, Datetime),
 }
-
+_TIMES = ("day", "moment", "zoned moment")
 _LAST = seconds_of(datetime.max)
 
 
@@ -52,7 +65,9 @@ class Dialect:
         strangers: for each kind what is true of a value that does not belong in its column.
         trim: the function that takes given letters off both ends of a text.
         hashed: a text that depends on every letter of another, as a function of ours or of the database.
+        times: for each kind of days and moments the type that a limit has.
         tells: what is true of an identifier that tells a person apart, where bytes may be no text.
+        seconds: a moment as a number, where there is no type for one.
     """
 
     mark: str
@@ -62,7 +77,9 @@ class Dialect:
     strangers: dict[str, str]
     trim: str
     hashed: str
+    times: dict[str, str]
     tells: str | None = None
+    seconds: str | None = None
 
 
 DIALECTS = {
@@ -74,9 +91,17 @@ DIALECTS = {
         {},
         "btrim",
         "encode(sha256(convert_to({}, 'UTF8')), 'hex') COLLATE \"C\"",
+        {"day": "date", "moment": "timestamp", "zoned moment": "timestamp with time zone"},
     ),
     "duckdb": Dialect(
-        "?", "CAST({} AS VARCHAR) COLLATE C", "CAST({} AS DOUBLE)", "isnan({})", {}, "trim", "sha256({}) COLLATE C"
+        "?",
+        "CAST({} AS VARCHAR) COLLATE C",
+        "CAST({} AS DOUBLE)",
+        "isnan({})",
+        {},
+        "trim",
+        "sha256({}) COLLATE C",
+        {"day": "DATE", "moment": "TIMESTAMP", "zoned moment": "TIMESTAMP WITH TIME ZONE"},
     ),
     "sqlite": Dialect(
         "?",
@@ -90,10 +115,14 @@ DIALECTS = {
             "real": "typeof({}) NOT IN ('real', 'integer')",
             "day": "typeof({0}) <> 'text' OR {0} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' "
             "OR date({0}) IS NULL OR date({0}) <> {0}",
+            "moment": "typeof({0}) <> 'text' OR sfumato_seconds(CAST({0} AS BLOB), 0) IS NULL",
+            "zoned moment": "typeof({0}) <> 'text' OR sfumato_seconds(CAST({0} AS BLOB), 1) IS NULL",
         },
         "trim",
         "sfumato_hashed({})",
+        {},
         "sfumato_tells(CAST({} AS BLOB))",
+        "sfumato_seconds(CAST({} AS BLOB), 1)",
     ),
 }
 
@@ -141,12 +170,15 @@ class Case:
             value = dialect.real.format(bare)
             if dialect.is_nan is not None:
                 whens.append(f"WHEN {dialect.is_nan.format(value)} THEN {missing}")
+        elif self.kind in _TIMES and self.kind != "day" and dialect.seconds is not None:
+            value = dialect.seconds.format(bare)
+        mark = f"CAST({dialect.mark} AS {dialect.times[self.kind]})" if self.kind in dialect.times else dialect.mark
         parameters = []
-        steps = [(limit, code(one)) for limit, one in self.steps]
+        steps = [(limit, code(one)) for limit, one in self.steps if _fits(limit, self.kind, dialect)]
         for place, (limit, one) in enumerate(steps):
             following = steps[place + 1][1] if place + 1 < len(steps) else code(self.other)
             if sign == "=" or one != following:  # pieces of one code are one piece
-                whens.append(f"WHEN {value} {sign} {dialect.mark} THEN {one}")
+                whens.append(f"WHEN {value} {sign} {mark} THEN {one}")
                 parameters.append(_given(limit, self.kind, dialect))
         return f"CASE {' '.join(whens)} ELSE {code(self.other)} END", parameters
 
@@ -161,7 +193,9 @@ def case_of(column: Column, kind: str, policy: BadValue) -> Case:
         )
 
     def codes(values: Sequence[Any]) -> list[int]:
-        array = pa.chunked_array([pa.array(values, KINDS[kind])])
+        # Days and moments are given as numbers.
+        plain = {"day": pa.int32(), "moment": pa.int64(), "zoned moment": pa.int64()}.get(kind, KINDS[kind])
+        array = pa.chunked_array([pa.array(values, plain).cast(KINDS[kind])])
         return [int(one) for one in codes_or_marks(column, array, policy)]
 
     (missing,) = codes([None])
@@ -178,11 +212,14 @@ def case_of(column: Column, kind: str, policy: BadValue) -> Case:
 
 def _limits(column: Column, kind: str) -> set[Any]:
     """Every value at which another code may begin."""
-    if isinstance(column, Date):
-        moments = [moment.date() for moment in map(_moment(column), column.null_values) if moment is not None]
-        seconds = start_of(column.binning().starts, column.granularity).tolist()
-        days = {moment_of(second).date() for second in seconds if second <= _LAST}
-        return days | {*moments} | {one + timedelta(days=1) for one in moments if one < date.max}
+    if isinstance(column, Date | Datetime):
+        tokens = [seconds_of(moment) for moment in map(_moment(column), column.null_values) if moment is not None]
+        seconds = {
+            *start_of(column.binning().starts, column.granularity).tolist(),
+            *tokens,
+            *(one + 1 for one in tokens),
+        }
+        return {-(-one // DAY) for one in seconds} if kind == "day" else seconds
     edges: list[Any]
     points: list[Any]
     if isinstance(column, Categorical | Boolean):
@@ -194,8 +231,8 @@ def _limits(column: Column, kind: str) -> set[Any]:
         begins = (
             bins.points if isinstance(bins, PointBins) else bins.edges if isinstance(bins, RealBins) else bins.starts
         )
-        tokens = [number for word in column.null_values if (number := decimal_of(word)) is not None]
-        edges, points = [column.min], [*column.special, column.max, *begins.tolist(), *tokens]
+        numbers = [number for word in column.null_values if (number := decimal_of(word)) is not None]
+        edges, points = [column.min], [*column.special, column.max, *begins.tolist(), *numbers]
     if kind == "whole":
         # Of a number that is not whole, the whole ones around it: codes change between them.
         inside = [int(one) for one in (*edges, *points) if abs(one) < 1 << 62]
@@ -204,7 +241,7 @@ def _limits(column: Column, kind: str) -> set[Any]:
     return {*map(float, edges), *known, *(float(np.nextafter(one, np.inf)) for one in known)}
 
 
-def _moment(column: Date) -> Callable[[str], Any]:
+def _moment(column: Date | Datetime) -> Callable[[str], Any]:
     def read(word: str) -> Any:
         try:
             return column.read(word)
@@ -215,10 +252,8 @@ def _moment(column: Date) -> Callable[[str], Any]:
 
 
 def _before(limit: Any, kind: str) -> Any:
-    """A value below a limit; the limit itself if there is none."""
-    if kind == "day":
-        return limit - timedelta(days=1) if limit > date.min else limit
-    return limit - 1 if kind == "whole" else -np.inf
+    """A value below a limit."""
+    return -np.inf if kind == "real" else limit - 1
 
 
 def _stranger(words: Sequence[str]) -> str:
@@ -226,8 +261,17 @@ def _stranger(words: Sequence[str]) -> str:
     return next(text for number in count() if (text := f"\ufffd{number}") not in words)
 
 
+def _fits(limit: Any, kind: str, dialect: Dialect) -> bool:
+    """Whether a database has values beyond a limit; SQLite's days and moments end with the year 9999."""
+    if kind not in _TIMES or dialect.times:
+        return True
+    return bool(limit * (DAY if kind == "day" else 1) <= _LAST)
+
+
 def _given(limit: Any, kind: str, dialect: Dialect) -> Any:
     """A value as the driver wants it."""
-    if dialect is DIALECTS["sqlite"]:
-        return str(limit) if kind == "day" else int(limit) if kind == "truth" else limit
-    return limit
+    if kind in _TIMES and (dialect.times or kind == "day"):
+        # As text: a limit may lie beyond the years of Python. Text without a zone would be read in that of the session.
+        text = str(np.datetime64(limit, "D" if kind == "day" else "s"))
+        return text + "+00" if kind == "zoned moment" else text
+    return int(limit) if dialect is DIALECTS["sqlite"] and kind == "truth" else limit

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,14 @@ from sfumato.data.coding import Coding
 from sfumato.data.domain import Clique
 from sfumato.data.marginal import Marginal
 from sfumato.data.records import Records
-from sfumato.engines import MOST_CELLS, sql
-from sfumato.engines.cases import DIALECTS, Case, case_of
+from sfumato.engines import MOST_CELLS
+from sfumato.engines.cases import Case, case_of
 from sfumato.engines.counting import closed, require_base
-from sfumato.engines.person_cases import PersonCases, hashed, key_of, tells
+from sfumato.engines.person_cases import PersonCases, key_of
 from sfumato.engines.persons import Words
 from sfumato.engines.plan import plan
 from sfumato.engines.rule_cases import RuleCases
+from sfumato.engines.snapshot import Snapshot
 from sfumato.errors import DataError, MethodError
 from sfumato.intake.attribute_kinds import Plain
 from sfumato.intake.attributes import Attributes
@@ -34,7 +34,6 @@ from sfumato.schema.column_base import Unit
 from sfumato.schema.schema import Schema
 from sfumato.tables.quiet import quiet
 
-_BEGIN = {"postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "duckdb": "BEGIN", "sqlite": "BEGIN"}
 _POSTGRES_TEXT = (25, 1043)
 """The types text and varchar. Others that look like text, such as char(n), compare in ways of their own."""
 
@@ -47,20 +46,16 @@ Ints = NDArray[np.int64]
 class Database:
     """An engine over a table of PostgreSQL, DuckDB or SQLite that is counted where it is."""
 
-    def __init__(self, name: str, schema: Schema, words: Words):
-        source = sql.parse(name)
+    def __init__(self, data: Any, schema: Schema, words: Words):
         self.sizes: NDArray[np.integer] | None = None
         self.domain = _plain_attributes(schema).domain
         self._rules = _rule_cases(schema)
-        self._kind = {"postgres": "postgresql"}.get(source.kind, source.kind)
-        self._dialect = DIALECTS[self._kind]
-        self._source = str(source)
-        self._table = sql.quoted(source.table).replace("%", "%%" if self._dialect.mark == "%s" else "%")
-        self._connection: Any = sql.connected(source)
+        self._snapshot: Snapshot | None = None
+        opened = Snapshot(data)
+        self._snapshot, self._kind, self._source = opened, opened.kind, str(opened)
+        self._dialect, self._table = opened.dialect, opened.table
         try:
-            expression = sql.found(self._connection, source)
-            quiet(f"{source} cannot be read; check your rights", self._begin)
-            kinds = self._kinds(expression)
+            kinds = self._kinds(opened.expression)
             check_names([one for one in kinds if one not in schema.ignore], schema)
             self._cases = {
                 column.name: case_of(column, kinds[column.name][0], schema.policy(column)) for column in schema.columns
@@ -76,7 +71,7 @@ class Database:
 
     def count(self, coding: Coding, cliques: Sequence[Clique]) -> Iterator[Marginal]:
         """The exact table of each clique, in the codes of `coding`, whose base is the domain of this engine."""
-        if self._connection is None:
+        if self._snapshot is None:
             raise closed()
         require_base(self.domain, coding)
         for clique in cliques:
@@ -222,41 +217,29 @@ class Database:
         found = {}
         for name, dtype in quiet(f"{self._source} has a column of an unknown type", expression.schema).items():
             kind = next((kind for test, kind in words.items() if getattr(dtype, test)()), str(dtype))
+            if dtype.is_timestamp() and dtype.scale in (None, 6):  # finer and coarser ones have other ends
+                kind = "moment" if dtype.timezone is None else "zoned moment"
             found[name] = (kind, quiet(f"{self._source} has a column of an unknown type", dtype.to_pyarrow))
         if self._kind == "postgresql":
-            for one in self._run(f"SELECT * FROM {self._table} LIMIT 0", []).description:  # noqa: S608
+            for one in self._opened.run(f"SELECT * FROM {self._table} LIMIT 0", []).description:  # noqa: S608
                 if found[one.name][0] == "text" and one.type_code not in _POSTGRES_TEXT:
                     found[one.name] = ("another type of text", found[one.name][1])
         return found
 
-    def _begin(self) -> None:
-        raw = self._connection.con
-        if self._kind == "postgresql":
-            raw.rollback()
-            raw.autocommit = True  # so our own transaction lasts until we end it
-        elif self._kind == "sqlite":
-            raw.rollback()
-            raw.create_function("sfumato_tells", 1, tells, deterministic=True)
-            raw.create_function("sfumato_hashed", 1, hashed, deterministic=True)
-        raw.execute(_BEGIN[self._kind])
+    @property
+    def _opened(self) -> Snapshot:
+        if self._snapshot is None:
+            raise closed()
+        return self._snapshot
 
     def _ask(self, query: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
-        return quiet(self._failed, lambda: self._run(query, parameters).fetchall())
-
-    def _run(self, query: str, parameters: list[Any]) -> Any:
-        return quiet(self._failed, lambda: self._connection.con.execute(query, parameters))
-
-    @property
-    def _failed(self) -> str:
-        return f"{self._source} could not count its rows; check your rights, and that it runs"
+        return self._opened.ask(query, parameters)
 
     def close(self) -> None:
-        """End the transaction and the connection; nothing was written."""
-        if self._connection is not None:
-            connection, self._connection, self.sizes = self._connection, None, None
-            with suppress(Exception):
-                connection.con.rollback()
-            quiet(f"{self._source} cannot be closed", connection.disconnect)
+        """End the transaction; nothing was written."""
+        opened, self._snapshot, self.sizes = self._snapshot, None, None
+        if opened is not None:
+            opened.close()
 
     def __repr__(self) -> str:
         return f"Database({self.domain!r})"

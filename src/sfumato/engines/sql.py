@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from sfumato.engines import postgres
 from sfumato.errors import DataError
-from sfumato.tables.objects import mixed
+from sfumato.tables.objects import cell, mixed
 from sfumato.tables.quiet import quiet
 
 ROWS_AT_ONCE = 1 << 16
@@ -229,6 +229,13 @@ def _own(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _moment(value, kind)
     return value
+
+
+def sqlite_seconds(value: bytes, zoned: int) -> int | None:
+    """The seconds since 1970 of a moment that SQLite keeps as text; None for what is no moment in its column."""
+    moment = _moment(value.decode(errors="replace"), pa.timestamp("s", "UTC" if zoned else None))
+    found = cell(moment)
+    return None if moment is _STRANGER or found is None else int(found[1])
 
 
 def _moment(text: str, kind: pa.DataType) -> date | Any:

@@ -75,8 +75,10 @@ def open_engine(
         if spark.is_frame(data):
             return _checked(spark.Spark(data, schema, entropy.words), schema)
         if engine == "sql":
-            if not isinstance(data, str) or not sql.is_source(data):
-                raise MethodError(f"engine 'sql' counts inside a database; name a table in one: {sql.FORMS}")
+            if not sql.is_source(data):
+                raise MethodError(
+                    f"engine 'sql' counts inside a database; name a table in one: {sql.FORMS}, or give an Ibis table"
+                )
             return _checked(Database(data, schema, entropy.words), schema)
         coded = _Counted(_coded(data, schema, intake, seen))
         opened = open_rows(engine, intake.domain, coded, schema.unit, entropy.words)
