@@ -24,6 +24,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / ".github").rglob("*.md"))]
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 RUN = [page for page in PAGES if any(block.language in ("sh", "python") for block in blocks(page)) and page != TUTORIAL]
+SLOW = ("docs/plan.md", "docs/how-to/hospitals.md")
+"""Pages that take many seconds each: other workers may have them, so the rest does not wait."""
 ROWS = 1000
 
 pytestmark = pytest.mark.xdist_group("pages")
@@ -73,7 +75,12 @@ def reader(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("page", RUN, ids=name)
+def alone(page):
+    """A page as a parameter; a slow one in a group of its own."""
+    return pytest.param(page, marks=pytest.mark.xdist_group(name(page)) if name(page) in SLOW else (), id=name(page))
+
+
+@pytest.mark.parametrize("page", [alone(page) for page in RUN])
 def test_what_a_page_tells_to_run_runs(page, reader, tmp_path):
     folder = tmp_path / "reader"
     shutil.copytree(reader, folder)

@@ -4,6 +4,7 @@ import importlib.util
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 
 import sfumato
@@ -27,7 +28,8 @@ def pages_of(entry):
 
 
 def test_the_navigation_has_every_page_once():
-    listed = pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+    settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = pages_of(yaml.safe_load(settings[settings.index("\nnav:") :])["nav"])
     written = [str(page.relative_to(DOCS).as_posix()) for page in DOCS.rglob("*.md")]
     notebooks = [f"notebooks/{notebook.stem}.md" for notebook in (DOCS / "notebooks").glob("*.ipynb")]
     assert sorted(listed) == sorted(written + notebooks)
@@ -37,6 +39,15 @@ def test_the_page_of_python_has_every_public_name():
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     listed = re.findall(r"\w+", " ".join(re.findall(r"^::: sfumato.*$|^ +members: .*$", page, re.MULTILINE)))
     assert [name for name in sfumato.__all__ if name not in (*listed, "__version__")] == []
+
+
+def test_examples_of_docstrings_are_blocks_of_code():
+    pytest.importorskip("griffe", reason="make docs installs it")
+    fenced = hook("draw_examples").fenced
+    assert fenced("Sum.\n\n>>> f(1)\n2\n>>> f(2)\n\nArgs:\n    x: one.\n") == (
+        "Sum.\n\n```pycon\n>>> f(1)\n2\n>>> f(2)\n```\n\nArgs:\n    x: one.\n"
+    )
+    assert fenced("No example: a > b >> c.") == "No example: a > b >> c."
 
 
 def test_a_notebook_becomes_a_page_with_its_pictures():
