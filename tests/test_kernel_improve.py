@@ -70,6 +70,21 @@ def test_rows_come_nearer_to_all_tables(kernel):
     assert error(cells) < 0.02 * before
 
 
+def test_more_rows_than_fit_into_the_cache_come_near_in_all_their_parts():
+    """Moves are tried among neighbouring rows, and all rows take part in them."""
+    kernel = pytest.importorskip("sfumato.kernels.compiled")
+    sizes = (3, 4, 2, 5)
+    table, columns, shapes, wanted, weights = problem(5, 50_000)
+    cells = cells_of(table, columns, wanted, weights, sizes)
+    before, rows = error(cells), table.copy()
+    kernel.improve(table, columns, shapes, cells, 20 * len(table), 40 * len(table), np.random.default_rng(0))
+    after = cells_of(table, columns, wanted, weights, sizes)
+    np.testing.assert_allclose(cells, after, atol=0.05)
+    assert error(after) < 0.001 * before
+    changed = (table != rows).any(axis=1).reshape(50, -1).mean(axis=1)
+    assert changed.min() > 0.5 * changed.max()
+
+
 @both
 def test_it_stops_at_the_best_table(kernel):
     table, columns, shapes, _, weights = problem(2)

@@ -280,6 +280,9 @@ DEFINE_SWAP(sfumato_swap, uint32_t)
  * Copies are every OFTEN-th proposal while more than a fifth of them are made, otherwise every SELDOM-th. It ends when
  * there were `proposals` since copies were last frequent, or `most` in all.
  *
+ * Rows should be in random order: moves are tried among WINDOW neighbouring rows at a time, since many rows do not fit into
+ * the cache. The window goes on by half its size after VISIT proposals, over all rows again and again.
+ *
  * `touched` has room for 4 cells of every table. No loop over tables has a branch that depends on cells: a wrong guess of
  * the processor would cost more than the sums.
  *
@@ -294,15 +297,45 @@ typedef struct {
 #define SELDOM 20
 #define AMONG 4
 #define LOOK 512 /* copies between two looks at how many were made */
+#define WINDOW 16384 /* rows that moves are tried among at a time: they stay in the second-level cache */
+#define VISIT (WINDOW / 8) /* proposals until the window goes on; few, since its rows move towards what all rows lack */
 
-static int64_t tournament(uint64_t *state, const float *energy, int64_t n, float sign)
+/* Rows that moves are tried among: `size` of all n, from `first` on, and at the end on from row 0. */
+typedef struct {
+    int64_t first, size, n;
+} window_t;
+
+static int64_t row_in(uint64_t *state, window_t window)
 {
-    int64_t best = below(state, (uint32_t)n);
+    int64_t row = window.first + below(state, (uint32_t)window.size);
+    return row < window.n ? row : row - window.n;
+}
+
+static int64_t tournament(uint64_t *state, const float *energy, window_t window, float sign)
+{
+    int64_t best = row_in(state, window);
     for (int k = 1; k < AMONG; k++) {
-        int64_t row = below(state, (uint32_t)n);
+        int64_t row = row_in(state, window);
         best = sign * energy[row] > sign * energy[best] ? row : best;
     }
     return best;
+}
+
+/* The rows that proposal number `done` is among; where they change, the new ones are brought into the cache. */
+static window_t window_at(int64_t done, const uint16_t *rows, const float *energy, int64_t n, int32_t d)
+{
+    window_t window = {0, n, n};
+    if (n <= WINDOW) return window;
+    window.size = WINDOW;
+    window.first = done / VISIT % n * (WINDOW / 2) % n;
+    if (done % VISIT == 0) {
+        for (int64_t k = WINDOW / 2; k < WINDOW; k++) {
+            int64_t row = (window.first + k) % n;
+            for (int32_t j = 0; j < d; j += 32) FETCH(rows + row * d + j);
+            if (k % 16 == 0) FETCH(energy + row);
+        }
+    }
+    return window;
 }
 
 /* Twice the number of the cell of a row in each table, and the energy of the row. */
@@ -326,18 +359,20 @@ void sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, const
                      int64_t *so_far, int64_t steps)
 {
     so_far_t *now = (so_far_t *)so_far;
+    window_t window = window_at(now->done - now->done % VISIT, rows, energy, n, d);
     for (; now->looked < n && steps > 0; now->looked++, steps--)
         energy[now->looked] =
             look(rows + now->looked * d, tables, first, column, stride, offset, cell, touched);
     for (; steps > 0 && now->done < now->busy + proposals && now->done < most; now->done++, steps--) {
         float change = 0;
+        if (now->done % VISIT == 0) window = window_at(now->done, rows, energy, n, d);
         if (below(state, now->often ? OFTEN : SELDOM) == 0) {
             if (++now->copies % LOOK == 0) {
                 now->often = now->copied - now->copied_before > LOOK / 5;
                 now->copied_before = now->copied;
             }
             if (now->often) now->busy = now->done;
-            int64_t source = tournament(state, energy, n, -1), lost = tournament(state, energy, n, 1);
+            int64_t source = tournament(state, energy, window, -1), lost = tournament(state, energy, window, 1);
             int32_t *a = touched, *b = touched + tables;
             float low = look(rows + source * d, tables, first, column, stride, offset, cell, a);
             float high = look(rows + lost * d, tables, first, column, stride, offset, cell, b);
@@ -357,7 +392,7 @@ void sfumato_improve(uint16_t *rows, int64_t n, int32_t d, int32_t tables, const
             continue;
         }
         int32_t j = (int32_t)below(state, (uint32_t)d);
-        int64_t r1 = tournament(state, energy, n, 1), r2 = tournament(state, energy, n, 1);
+        int64_t r1 = tournament(state, energy, window, 1), r2 = tournament(state, energy, window, 1);
         uint16_t *one = rows + r1 * d, *two = rows + r2 * d;
         int32_t x = one[j], y = two[j], *at = touched;
         if (x == y) continue;
