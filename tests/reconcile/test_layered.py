@@ -1,9 +1,15 @@
 """The last fit: tables nearly agree, and come nearer to the truth than they were measured."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from helpers_auto import COLUMNS, records_of, run_auto, schema_of
+from sfumato.data.coding import Coding
+from sfumato.data.domain import Domain
+from sfumato.data.marginal import Marginal, Measurement
+from sfumato.data.selection import Layers, Selection
 from sfumato.privacy.budget import ApproxDP
 from sfumato.reconcile.layered import LayeredFit
 
@@ -48,3 +54,21 @@ def test_tables_that_were_pooled_before_serve_too():
     assert set(found.cliques) == set(model.marginals.cliques)
     for one in found.tables:
         assert np.abs(one.counts - model.marginals.project(one.clique).counts).sum() < 0.1 * 10_000
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_table_of_three_columns_counts_only_if_it_says_more_than_pairs(tied):
+    """Three coins of which each two are independent; if they are tied, the third follows from the two others."""
+    domain, names = Domain({"a": 2, "b": 2, "c": 2}), ("a", "b", "c")
+    joint = np.full((2, 2, 2), 1000.0)
+    if tied:
+        joint = np.fromfunction(lambda a, b, c: 2000.0 * ((a + b + c) % 2 == 0), (2, 2, 2))
+    whole, rng = Marginal(domain, joint), np.random.default_rng(0)
+    pairs = tuple(combinations(names, 2))
+    measured = [
+        Measurement(Marginal(part.domain, part.counts + rng.normal(0, 3, part.counts.shape)), 9.0, Coding(domain))
+        for part in (whole.project(clique) for clique in (*((name,) for name in names), *pairs, names))
+    ]
+    found = LayeredFit()(domain, measured, Selection((*pairs, names), Layers(pairs[:2])))
+    assert set(pairs) <= set(found.cliques)
+    assert (names in found.cliques) == tied

@@ -54,6 +54,14 @@ def test_the_same_seed_makes_the_same_rows_and_another_one_others():
     assert not all(np.array_equal(left, right) for left, right in zip(one.columns, three.columns, strict=True))
 
 
+def test_what_is_prepared_once_draws_the_same_rows_every_time():
+    draw = Moves().prepare(marginals(), SELECTIONS["a coarse tree"])
+    once = Moves()(marginals(), SELECTIONS["a coarse tree"], 500, np.random.default_rng(1))
+    for _ in range(2):
+        again = draw(500, np.random.default_rng(1))
+        assert all(np.array_equal(left, right) for left, right in zip(once.columns, again.columns, strict=True))
+
+
 def test_more_moves_come_nearer():
     errors = []
     for proposals in (0, 2, 20):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -15,8 +16,8 @@ from sfumato.data.domain import Clique, Domain
 from sfumato.data.selection import Layers, Selection
 from sfumato.models.drawing import draw
 from sfumato.models.estimates import Array, Estimates
-from sfumato.models.moving import Counted, Rows, Target
-from sfumato.models.rounding import draw_given
+from sfumato.models.finer import Step, draw_finer, finer_steps
+from sfumato.models.moving import Counted, Rows, Target, improve
 from sfumato.models.shrinkage import raked, shrunken, shrunken_cells, with_margins
 from sfumato.models.soft_tree import Soft, soft_fit
 from sfumato.models.tree_model import TreeModel
@@ -24,6 +25,12 @@ from sfumato.models.tree_room import TreeRoom
 
 FEW_PAIRS = 300
 """Where the tree holds every table, rows are moved towards all pairs of columns if there are at most this many."""
+
+JUDGE_MOVES = 10
+"""Moves towards pairs for each of the rows that larger tables are compared with."""
+
+FURTHER = 5
+"""Larger tables must be this many times as far from rows as the pairs are that these rows were moved towards."""
 
 MOST_CELLS = 1_000_000
 """Of the tree, where a user gave the tables."""
@@ -38,25 +45,26 @@ class Layered:
         columns: rows with each finer code.
         lookups: for each column, from finer to coarse codes.
         tree: the distribution of the coarse codes.
+        pairs: tables of pairs in finer codes, if any are known: how finer codes go together.
     """
 
     domain: Domain
     columns: tuple[Array, ...]
     lookups: tuple[NDArray[np.int64], ...]
     tree: TreeModel
+    pairs: tuple[tuple[Clique, Array], ...] = ()
 
     def draw(self, rows: int, rng: np.random.Generator) -> Rows:
-        """Rows of the tree; within a coarse code, finer ones follow the single column."""
-        coarse = draw(self.tree, rows, rng)
-        found = np.empty((rows, len(self.domain)), dtype=np.uint16)
-        for place, (codes, lookup, counts) in enumerate(zip(coarse.columns, self.lookups, self.columns, strict=True)):
-            if self.tree.domain.shape[place] == len(counts):
-                found[:, place] = codes
-            else:
-                within = np.zeros((self.tree.domain.shape[place], len(counts)))
-                within[lookup, np.arange(len(counts))] = np.maximum(counts, 1e-12)
-                found[:, place] = draw_given(codes, within, rng)
+        """Rows of the tree; within a coarse code, finer ones follow a table of pairs, or else the single column."""
+        found = np.stack(draw(self.tree, rows, rng).columns, axis=1).astype(np.uint16, order="C")
+        draw_finer(found, self.lookups, self._steps, rng)
         return found
+
+    @cached_property
+    def _steps(self) -> list[Step]:
+        return finer_steps(
+            self.domain, [np.maximum(counts, 1e-12) for counts in self.columns], self.lookups, self.pairs
+        )
 
 
 def layers_of(selection: Selection, domain: Domain) -> Layers:
@@ -120,20 +128,48 @@ def is_dense(estimates: Estimates, layers: Layers) -> bool:
 
 
 def shrunken_targets(estimates: Estimates, drawn: Counted) -> list[Target]:
-    """What rows should be moved towards: every measured table, shrunk towards the rows of the tree.
+    """What rows should be moved towards first: every measured pair, shrunk towards the rows of the tree.
 
     Where the tree is as good as the noise can tell, that is the tree's own table; elsewhere it is the measured one.
     """
     found = []
     for clique, noisy in estimates.tables.items():
-        margins = estimates.margins(clique)
         if len(clique) == 2:
+            margins = estimates.margins(clique)
             table = with_margins(noisy.counts, margins, noisy.allowed)
             counts, left = shrunken(table, drawn(clique), noisy.variance, allowed=noisy.allowed)
-        else:
-            counts, left = shrunken_cells(noisy.counts, drawn(clique), noisy.variance, noisy.allowed)
-        found.append(Target(clique, raked(counts, estimates.rows, margins, noisy.allowed), left))
+            found.append(Target(clique, raked(counts, estimates.rows, margins, noisy.allowed), left))
     return found
+
+
+def larger_targets(
+    estimates: Estimates, layered: Layered, pairs: Sequence[Target], rows: int, rng: np.random.Generator
+) -> list[Target]:
+    """What rows should be moved towards besides: tables of three and more columns that say more than pairs do.
+
+    `rows` rows are moved towards the pairs, and the tables are shrunk towards them. A table that then is hardly
+    further from them than the pairs are says nothing that pairs do not say, and would only hold rows back: it is left
+    out.
+    """
+    larger = {clique: noisy for clique, noisy in estimates.tables.items() if len(clique) > 2}
+    if not larger:
+        return []
+    model = replace(layered, pairs=tuple((one.clique, one.counts) for one in pairs))
+    judges = model.draw(rows, rng)
+    improve(estimates.domain, judges, pairs, estimates.columns, JUDGE_MOVES, rng, estimates.zeros.items)
+    drawn, found = Counted(estimates.domain, judges, estimates.rows), []
+    off = sum(_distance(one.counts, drawn(one.clique)) for one in pairs) / max(len(pairs), 1)
+    for clique, noisy in larger.items():
+        told = drawn(clique)
+        counts, left = shrunken_cells(noisy.counts, told, noisy.variance, noisy.allowed)
+        counts = raked(counts, estimates.rows, estimates.margins(clique), noisy.allowed)
+        if _distance(counts, told) > FURTHER * off:
+            found.append(Target(clique, counts, left))
+    return found
+
+
+def _distance(one: Array, two: Array) -> float:
+    return float(np.abs(one - two).sum())
 
 
 def tree_targets(estimates: Estimates, layered: Layered, drawn: Counted) -> list[Target]:

@@ -16,7 +16,7 @@ from sfumato.data.marginals import Marginals
 from sfumato.data.recoding import Recoding
 from sfumato.data.selection import Apart, Selection
 from sfumato.models.estimates import Estimates
-from sfumato.models.layers import fit_layers, is_dense, layers_of, shrunken_targets, tree_targets
+from sfumato.models.layers import fit_layers, is_dense, larger_targets, layers_of, shrunken_targets, tree_targets
 from sfumato.models.moving import Counted, Target
 
 FEW_ROWS, MOST_ROWS = 10_000, 200_000
@@ -30,7 +30,8 @@ SEED = 0
 class LayeredFit:
     """Single columns from all tables that have them, and every table nearer to a tree that was fitted to all.
 
-    A table is shrunk only as far as its noise asks for. Where the tree holds every table, it is the model, and its own
+    A table is shrunk only as far as its noise asks for, and one of three and more columns that says no more than the
+    pairs is left out. Where the tree holds every table, it is the model, and its own
     tables of all pairs are given.
     """
 
@@ -76,7 +77,9 @@ def _targets(estimates: Estimates, selection: Selection) -> list[Target]:
     layers = layers_of(selection, estimates.domain)
     model = fit_layers(estimates, layers)
     rows = int(np.clip(4 * estimates.rows, FEW_ROWS, MOST_ROWS))
-    drawn = Counted(estimates.domain, model.draw(rows, np.random.default_rng(SEED)), estimates.rows)
+    rng = np.random.default_rng(SEED)
+    drawn = Counted(estimates.domain, model.draw(rows, rng), estimates.rows)
     if is_dense(estimates, layers):
-        return shrunken_targets(estimates, drawn)
+        pairs = shrunken_targets(estimates, drawn)
+        return [*pairs, *larger_targets(estimates, model, pairs, rows, rng)]
     return tree_targets(estimates, model, drawn)

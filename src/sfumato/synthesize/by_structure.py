@@ -9,7 +9,7 @@ import numpy as np
 from sfumato.data.marginals import Marginals
 from sfumato.data.records import Records
 from sfumato.data.selection import Selection
-from sfumato.synthesize.joining import Synthesize
+from sfumato.synthesize.joining import Draw, Synthesize, prepared
 
 
 @dataclass(frozen=True)
@@ -21,4 +21,8 @@ class DrawByStructure:
 
     def __call__(self, marginals: Marginals, selection: Selection, rows: int, rng: np.random.Generator) -> Records:
         """Rows whose tables come close to the given ones."""
-        return (self.network if selection.is_network else self.layers)(marginals, selection, rows, rng)
+        return self.prepare(marginals, selection)(rows, rng)
+
+    def prepare(self, marginals: Marginals, selection: Selection) -> Draw:
+        """What is the same for every draw, done once."""
+        return prepared(self.network if selection.is_network else self.layers, marginals, selection)
