@@ -59,6 +59,43 @@ def test_where_slices_end_changes_nothing(prepare, monkeypatch):
         assert all(np.array_equal(one, two) for one, two in zip(prepare()(), whole, strict=True))
 
 
+@pytest.mark.parametrize("kind", [np.uint16, np.uint32])
+def test_rows_that_lie_one_after_the_other_are_located_and_moved_like_columns(kind):
+    """Where a table lies in memory is a matter of speed; with codes of two bytes and of four."""
+    table, cell, counts = locating()()
+    by_row = np.asfortranarray(table.astype(kind))
+    found = compiled.locate(by_row, [2, 0], [3, 5])
+    assert np.array_equal(found[0], cell)
+    assert np.array_equal(found[1], counts)
+    leave = np.where(np.arange(15) < 6, counts // 2, 0)
+    enter = np.zeros(15, dtype=np.int64)
+    enter[10], enter[12] = leave.sum() // 3, leave.sum() - leave.sum() // 3
+    duplicate = enter // 2
+    for one in (table, by_row):
+        moves = (cell, counts, leave, enter - duplicate, duplicate)
+        compiled.move(one, [2, 0], [3, 5], *moves, np.random.default_rng(1))
+    assert by_row.flags.f_contiguous
+    assert np.array_equal(by_row, table)
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.uint32])
+def test_what_lies_outside_its_table_is_refused_in_rows_too(kind):
+    by_row = np.asfortranarray(np.array([[0, 1, 2], [0, 1, 0]], dtype=kind))
+    with pytest.raises(ValueError, match="codes from 0 to 2 were given for a table of 2"):
+        compiled.locate(by_row, [0, 1], [2, 2])
+    with pytest.raises(ValueError, match=r"columns \[2\] were named of a table that has 2"):
+        compiled.locate(by_row, [2], [2])
+    cell, counts = compiled.locate(by_row, [0], [3])
+    still = [np.zeros(3, dtype=np.int64)] * 3
+    for columns, cells, told in (
+        ([2], cell, "were named"),
+        ([0], cell + 9, "codes from 9"),
+        ([0], cell[:2], "2 cells"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            compiled.move(by_row, columns, [3], cells.astype(np.uint32), counts, *still, np.random.default_rng())
+
+
 def test_rows_enter_the_cells_they_should():
     before, _, counts = locating()()
     (after,) = moving()()

@@ -11,10 +11,13 @@ void sfumato_count_small(const void **columns, const int32_t *widths, const uint
                          int32_t k, int64_t rows, int64_t *even, int64_t *odd);
 void sfumato_locate(const uint32_t *table, int64_t rows, const int32_t *columns, const uint32_t *strides, int32_t k,
                     uint32_t *cell, int64_t *counts, int64_t from, int64_t to);
-int32_t sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *columns, const uint32_t *strides,
-                     const uint32_t *sizes, int32_t k, int64_t cells, const uint32_t *cell, const int64_t *counts,
-                     const int64_t *leave, const int64_t *replace, const int64_t *duplicate, uint64_t *state,
-                     uint32_t *order, uint32_t *freed, uint32_t *source, int64_t *start, int64_t *so_far,
+int32_t sfumato_locate_rows(const void *table, int32_t width, int32_t d, const int32_t *columns,
+                            const uint32_t *strides, const uint32_t *sizes, int32_t k, uint32_t *cell,
+                            int64_t *counts, int64_t from, int64_t to);
+int32_t sfumato_move(char *table, int32_t width, int64_t rows, int32_t d, const int32_t *columns,
+                     const uint32_t *strides, const uint32_t *sizes, int32_t k, int64_t cells, const uint32_t *cell,
+                     const int64_t *counts, const int64_t *leave, const int64_t *replace, const int64_t *duplicate,
+                     uint64_t *state, uint32_t *order, uint32_t *freed, int64_t *start, int64_t *so_far,
                      int64_t steps);
 int64_t sfumato_swap(uint32_t *table, int64_t rows, int32_t d, const int32_t *table_start, const int32_t *table_column,
                      const uint32_t *table_stride, const int64_t *offset, const int32_t *in_start,

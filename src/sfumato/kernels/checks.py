@@ -38,6 +38,21 @@ def require_placed(
         require_below(table[column], size)
 
 
+def require_columns(width: int, columns: Sequence[int]) -> None:
+    """Refuse columns that a table does not have."""
+    if not all(0 <= column < width for column in columns):
+        raise ValueError(f"columns {list(columns)} were named of a table that has {width}")
+
+
+def require_cells(cell: NDArray[np.uint32], rows: int, counts: NDArray[np.int64], sizes: Sequence[int]) -> None:
+    """Refuse cells of other rows than a table has, outside it, or other counts than they have."""
+    if len(cell) != rows or counts.size != prod(sizes):
+        raise ValueError(
+            f"{len(cell)} cells and {counts.size} counts were given for {rows} rows of {prod(sizes)} cells"
+        )
+    require_below(cell, counts.size)
+
+
 def require_moves(
     counts: NDArray[np.int64], leave: NDArray[np.int64], replace: NDArray[np.int64], duplicate: NDArray[np.int64]
 ) -> None:

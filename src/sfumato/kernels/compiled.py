@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.kernels._compiled import ffi, lib
-from sfumato.kernels.checks import require_counted, require_moves, require_placed
+from sfumato.kernels.checks import require_cells, require_columns, require_counted, require_moves, require_placed
 from sfumato.loops import AT_ONCE, sliced
 
 SMALL = 1 << 16
@@ -55,28 +55,32 @@ def count(
 
 
 def locate(
-    table: NDArray[np.uint32], columns: Sequence[int], sizes: Sequence[int]
+    table: NDArray[np.unsignedinteger], columns: Sequence[int], sizes: Sequence[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The cell of every row of a column-major table, and the number of rows in each cell."""
-    rows = table.shape[1]
+    """The cell of every row of a table, and the number of rows in each cell.
+
+    The table may lie in memory column by column, with codes of 4 bytes, or row by row, with codes of 2 or 4.
+    """
+    width, rows = table.shape
     cell = np.empty(rows, dtype=np.uint32)
     counts = np.zeros(prod(sizes), dtype=np.int64)
-    require_placed(table, [columns], [sizes], counts.size)
-    problem = (
-        _pointer("uint32_t *", table),
-        rows,
-        ffi.new("int32_t[]", list(columns)),
-        ffi.new("uint32_t[]", _strides(sizes)),
-        len(columns),
-        _pointer("uint32_t *", cell),
-        _pointer("int64_t *", counts),
-    )
+    strides, numbers = ffi.new("uint32_t[]", _strides(sizes)), ffi.new("int32_t[]", list(columns))
+    found = _pointer("uint32_t *", cell), _pointer("int64_t *", counts)
+    if table.itemsize != 2 and table.flags.c_contiguous:
+        require_placed(table, [columns], [sizes], counts.size)
+        problem: tuple[Any, ...] = (_pointer("uint32_t *", table), rows, numbers, strides)
+        run = lib.sfumato_locate
+    else:
+        require_columns(width, columns)
+        problem = (_codes(table), table.itemsize, width, numbers, strides, ffi.new("uint32_t[]", list(sizes)))
+        run = lib.sfumato_locate_rows
     done = 0
 
     def some(steps: int) -> tuple[int, int]:
         nonlocal done
         end = min(rows, done + steps * AT_ONCE)
-        lib.sfumato_locate(*problem, done, end)
+        if run(*problem, len(columns), *found, done, end):
+            require_placed(table, [columns], [sizes], counts.size)  # says what is wrong
         done = end
         return done, rows
 
@@ -85,7 +89,7 @@ def locate(
 
 
 def move(
-    table: NDArray[np.uint32],
+    table: NDArray[np.unsignedinteger],
     columns: Sequence[int],
     sizes: Sequence[int],
     cell: NDArray[np.uint32],
@@ -95,19 +99,24 @@ def move(
     duplicate: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> None:
-    """Free `leave` random rows of each cell; let them enter others by `replace` or `duplicate`. Changes `table`."""
-    require_placed(table, [columns], [sizes], counts.size)
-    require_moves(counts, leave, replace, duplicate)
+    """Free `leave` random rows of each cell; let them enter others by `replace` or `duplicate`. Changes `table`.
+
+    It is fastest for a table that lies row by row in memory.
+    """
     width, rows = table.shape
-    freed_rows, copies = int(leave.sum()), int(duplicate.sum())
+    require_columns(width, columns)
+    require_cells(cell, rows, counts, sizes)
+    require_moves(counts, leave, replace, duplicate)
+    by_row = np.asfortranarray(table)
     order = np.empty(rows, dtype=np.uint32)
+    freed_rows, copies = int(leave.sum()), int(duplicate.sum())
     freed = np.empty(max(1, freed_rows), dtype=np.uint32)
-    source = np.empty(max(1, copies), dtype=np.uint32)
     start = np.empty(len(counts), dtype=np.int64)
     state = rng.integers(1, 1 << 63, size=4, dtype=np.uint64)
-    so_far = np.zeros(6, dtype=np.int64)
+    so_far = np.zeros(5, dtype=np.int64)
     problem = (
-        _pointer("uint32_t *", table),
+        _codes(by_row),
+        by_row.itemsize,
         rows,
         width,
         ffi.new("int32_t[]", list(columns)),
@@ -123,11 +132,10 @@ def move(
         _pointer("uint64_t *", state),
         _pointer("uint32_t *", order),
         _pointer("uint32_t *", freed),
-        _pointer("uint32_t *", source),
         _pointer("int64_t *", start),
         _pointer("int64_t *", so_far),
     )
-    done, most = 0, rows + 2 * (freed_rows + len(counts)) + width * (copies + 1)
+    done, most = 0, rows + 3 * freed_rows + 2 * len(counts) + copies * width // 16
 
     def some(steps: int) -> tuple[int, int]:
         nonlocal done
@@ -136,10 +144,12 @@ def move(
         return done, most
 
     sliced("steps", some)
+    if by_row is not table:
+        table[:] = by_row
 
 
 def swap(
-    table: NDArray[np.uint32],
+    table: NDArray[np.unsignedinteger],
     columns: Sequence[Sequence[int]],
     sizes: Sequence[Sequence[int]],
     excess: NDArray[np.float32],
@@ -252,6 +262,11 @@ def improve(
 def _strides(sizes: Sequence[int]) -> list[int]:
     """Distance between neighbouring codes of each column in the row-major list of cells."""
     return [prod(sizes[position + 1 :]) for position in range(len(sizes))]
+
+
+def _codes(table: NDArray[np.unsignedinteger]) -> Any:
+    """The address of a table that lies row by row, with codes of 2 or 4 bytes."""
+    return ffi.cast("char *", _pointer("uint16_t *" if table.itemsize == 2 else "uint32_t *", table.T))
 
 
 def _pointer(kind: str, array: NDArray[Any]) -> Any:

@@ -38,9 +38,9 @@ def count(
 
 
 def locate(
-    table: NDArray[np.uint32], columns: Sequence[int], sizes: Sequence[int]
+    table: NDArray[np.unsignedinteger], columns: Sequence[int], sizes: Sequence[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The cell of every row of a column-major table, and the number of rows in each cell."""
+    """The cell of every row of a table, and the number of rows in each cell."""
     require_placed(table, [columns], [sizes], int(np.prod(sizes, dtype=np.int64)))
     cell = np.zeros(table.shape[1], dtype=np.uint32)
     for column, size in zip(columns, sizes, strict=True):
@@ -50,7 +50,7 @@ def locate(
 
 
 def move(
-    table: NDArray[np.uint32],
+    table: NDArray[np.unsignedinteger],
     columns: Sequence[int],
     sizes: Sequence[int],
     cell: NDArray[np.uint32],
@@ -86,7 +86,7 @@ def move(
 
 
 def swap(
-    table: NDArray[np.uint32],
+    table: NDArray[np.unsignedinteger],
     columns: Sequence[Sequence[int]],
     sizes: Sequence[Sequence[int]],
     excess: NDArray[np.float32],

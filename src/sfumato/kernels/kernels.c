@@ -78,30 +78,53 @@ void sfumato_locate(const uint32_t *table, int64_t rows, const int32_t *columns,
     }
 }
 
-/* Move rows between the cells of one marginal.
+/* The same for a table that lies row by row, of d codes of 2 or 4 bytes. Returns 1, at once, if a code is as large as the
+ * size of its column: the caller cannot look for that as quickly. */
+#define LOCATE_ROWS(code_t)                                                                                            \
+    for (int64_t i = from; i < to; i++) {                                                                              \
+        const code_t *row = (const code_t *)table + i * d;                                                             \
+        uint32_t at = 0;                                                                                               \
+        for (int32_t j = 0; j < k; j++) {                                                                              \
+            if (row[columns[j]] >= sizes[j]) return 1;                                                                 \
+            at += row[columns[j]] * strides[j];                                                                        \
+        }                                                                                                              \
+        cell[i] = at;                                                                                                  \
+        counts[at]++;                                                                                                  \
+    }
+
+int32_t sfumato_locate_rows(const void *table, int32_t width, int32_t d, const int32_t *columns,
+                            const uint32_t *strides, const uint32_t *sizes, int32_t k, uint32_t *cell,
+                            int64_t *counts, int64_t from, int64_t to)
+{
+    if (width == 2) LOCATE_ROWS(uint16_t)
+    else LOCATE_ROWS(uint32_t)
+    return 0;
+}
+
+#define ROW_STEP 16 /* codes of a row that are copied in the time of a step */
+
+/* Move rows between the cells of one marginal. The table lies row by row, d codes of `width` bytes (2 or 4) each: to copy
+ * a row is to copy what lies together, and not to jump through all columns.
  *
  * From each cell, `leave` random rows are freed. The freed rows, in random order, then enter other cells: for each of
  * `replace` entries only the marginal's own columns are overwritten; for each of `duplicate` entries the whole row becomes
  * a copy of a random row that was in the cell. A cell has either `leave` or entries, never both, so no copied row
- * has been overwritten before. Sums of leave and of replace + duplicate are equal. `order` (rows), `freed` (sum of leave),
- * `source` (sum of duplicate) and `start` (cells) are scratch.
- *
- * Copies are made last, column by column: the two values of each then lie in the one column that the cache holds, and not
- * in as many distant places as there are columns.
+ * has been overwritten before. Sums of leave and of replace + duplicate are equal. `order` (rows), `freed` (sum of leave)
+ * and `start` (cells) are scratch.
  *
  * A call takes about `steps` steps, leaves in `so_far` where the next one goes on, which starts with zeros, and returns
  * whether all is done. What is made does not depend on where calls end.
  */
 typedef struct {
-    int64_t stage, at, inner, freed, next, copies;
+    int64_t stage, at, inner, freed, next;
 } moving_t;
 
-enum { BEGIN, SORT, FREE, SHUFFLE, ENTER, COPY };
+enum { BEGIN, SORT, FREE, SHUFFLE, ENTER };
 
-int32_t sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *columns, const uint32_t *strides,
-                     const uint32_t *sizes, int32_t k, int64_t cells, const uint32_t *cell, const int64_t *counts,
-                     const int64_t *leave, const int64_t *replace, const int64_t *duplicate, uint64_t *state,
-                     uint32_t *order, uint32_t *freed, uint32_t *source, int64_t *start, int64_t *so_far,
+int32_t sfumato_move(char *table, int32_t width, int64_t rows, int32_t d, const int32_t *columns,
+                     const uint32_t *strides, const uint32_t *sizes, int32_t k, int64_t cells, const uint32_t *cell,
+                     const int64_t *counts, const int64_t *leave, const int64_t *replace, const int64_t *duplicate,
+                     uint64_t *state, uint32_t *order, uint32_t *freed, int64_t *start, int64_t *so_far,
                      int64_t steps)
 {
     moving_t *now = (moving_t *)so_far;
@@ -156,34 +179,24 @@ int32_t sfumato_move(uint32_t *table, int64_t rows, int32_t d, const int32_t *co
         now->stage = ENTER;
         now->at = 0;
     }
-    if (now->stage == ENTER) {
-        for (; now->at < cells && steps > 0; now->at++, now->inner = 0, steps--) {
-            int64_t c = now->at, all = replace[c] + duplicate[c];
-            for (; now->inner < all && steps > 0; now->inner++, steps--) {
-                uint32_t row = freed[now->next++];
-                if (now->inner < replace[c]) {
-                    for (int32_t j = 0; j < k; j++)
-                        table[(int64_t)columns[j] * rows + row] = (uint32_t)(c / strides[j]) % sizes[j];
-                } else { /* of the rows that were freed, those of copies are kept, at the front */
-                    freed[now->copies] = row;
-                    source[now->copies++] = order[start[c] + below(state, (uint32_t)counts[c])];
-                }
+    for (; now->at < cells && steps > 0; now->at++, now->inner = 0, steps--) {
+        int64_t c = now->at, all = replace[c] + duplicate[c], size = (int64_t)d * width;
+        for (; now->inner < all && steps > 0; now->inner++, steps--) {
+            char *row = table + freed[now->next++] * size;
+            if (now->inner >= replace[c]) {
+                memcpy(row, table + order[start[c] + below(state, (uint32_t)counts[c])] * size, (size_t)size);
+                steps -= d / ROW_STEP;
+                continue;
             }
-            if (now->inner < all) return 0;
+            for (int32_t j = 0; j < k; j++) {
+                uint32_t code = (uint32_t)(c / strides[j]) % sizes[j];
+                if (width == 2) ((uint16_t *)row)[columns[j]] = (uint16_t)code;
+                else ((uint32_t *)row)[columns[j]] = code;
+            }
         }
-        if (now->at < cells) return 0;
-        now->stage = COPY;
-        now->at = 0;
+        if (now->inner < all) return 0;
     }
-    for (; now->at < d && steps > 0; now->at++, now->inner = 0, steps--) {
-        uint32_t *column = table + now->at * rows;
-        int64_t end = now->copies - now->inner < steps ? now->copies : now->inner + steps;
-        steps -= end - now->inner;
-        for (int64_t i = now->inner; i < end; i++) column[freed[i]] = column[source[i]];
-        now->inner = end;
-        if (end < now->copies) return 0;
-    }
-    return now->at == d;
+    return now->at == cells;
 }
 
 /* Swap single values between random pairs of rows wherever that brings the tables nearer to their targets.

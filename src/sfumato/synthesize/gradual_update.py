@@ -20,7 +20,7 @@ from sfumato.models.rounding import draw_given, round_counts
 from sfumato.synthesize.allowed_lines import Ruling, allowed_lines
 from sfumato.synthesize.appending import Append, peel
 from sfumato.synthesize.repair import obeying
-from sfumato.synthesize.start import Barrier, Table, Target, independent_columns
+from sfumato.synthesize.start import Barrier, Table, Target, by_row, independent_columns
 
 Array = NDArray[np.float64]
 
@@ -75,6 +75,7 @@ class GradualUpdate:
                 start = Records(marginals.domain.project(component), list(table))
                 table[:] = np.array(obeying(start, constraints.within(component), rng).columns)
             if cliques and rows:
+                table = by_row(table, (marginals.domain[name] for name in component))
                 self._fit(table, component, cliques, marginals, rng)
             order = rng.permutation(rows)  # components are joined at random
             codes |= {
@@ -122,7 +123,7 @@ def update(
     """Move rows of `table` towards one target and return how far it was before, in rows.
 
     Args:
-        table: the rows, column-major; changed in place.
+        table: the rows; changed in place.
         target: the table to move towards.
         alpha: an under-full cell grows by at most this part of itself.
         replacing: half of the rows that enter a cell keep their other columns; otherwise all become copies of rows that
@@ -131,7 +132,7 @@ def update(
         barriers: a row that would enter a forbidden cell stays as it was.
     """
     touched = [one for one in barriers if set(one.columns) & set(target.columns)]
-    before, crossed = (table.copy(), [one.crossed(table) for one in touched]) if touched else (table, [])
+    before, crossed = (table.copy(order="K"), [one.crossed(table) for one in touched]) if touched else (table, [])
     cell, counts = kernels.locate(table, target.columns, target.sizes)
     error = float(np.abs(target.wanted - counts).sum())
     leave, enter = moves(counts, target.wanted, alpha, rng)

@@ -15,8 +15,8 @@ from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.models.rounding import round_counts
 
-Table = NDArray[np.uint32]
-"""Rows of codes, column-major: `table[column, row]`."""
+Table = NDArray[np.unsignedinteger]
+"""Rows of codes: `table[column, row]`. They may lie in memory column by column, or row by row (`by_row`)."""
 
 
 def independent_columns(
@@ -38,6 +38,14 @@ def maximal(cliques: Iterable[Clique]) -> list[Clique]:
         if not any(set(clique) <= set(other) for other in kept):
             kept.append(clique)
     return kept[::-1]
+
+
+def by_row(table: Table, sizes: Iterable[int]) -> Table:
+    """The same table, row by row in memory and with codes of two bytes where they fit.
+
+    A row that is copied, or looked at as a whole, is then one place in memory and not one for each column.
+    """
+    return np.asarray(table, dtype=np.uint16 if max(sizes, default=0) <= 1 << 16 else np.uint32, order="F")
 
 
 @dataclass(frozen=True)
