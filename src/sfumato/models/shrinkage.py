@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, reduce
 from math import sqrt
 
 import numpy as np
@@ -17,6 +17,9 @@ Mask = NDArray[np.bool_]
 
 SPREADS = 10
 """How often both margins of a table are set where not every cell may hold rows."""
+
+SOME = 0.1
+"""Rows that are added for each cell of a table to what a model says."""
 
 EM_STEPS = 50
 """Steps of the search for the size of a model's errors; it stops earlier when it no longer moves."""
@@ -65,13 +68,20 @@ def shrunken_cells(table: Array, prior: Array, variance: float, allowed: Mask | 
 
     Most cells of such a table are empty or nearly so. The model's error in a cell of m rows is taken as normal with
     variance a m; a is found by maximum likelihood (EM), and every cell gets its conditional mean (empirical Bayes).
-    Cells that are not `allowed` are empty.
+    Cells that are not `allowed` are empty. So a cell in which the model has no row can have some, rows are added to
+    what it says: `SOME` for each cell, spread as if columns were independent. As many rows in every cell would bend the
+    margins of a table that is mostly empty.
     """
+    prior = np.maximum(prior, 0)
+    prior = prior + SOME * prior.size * _independent(prior)
     if allowed is not None:
         found = np.zeros(table.shape)
-        found[allowed], left = shrunken_cells(table[allowed], prior[allowed], variance)
+        found[allowed], left = _shrunken_cells(table[allowed], prior[allowed], variance)
         return found, left
-    prior = np.maximum(prior, 0) + 0.1
+    return _shrunken_cells(table, prior, variance)
+
+
+def _shrunken_cells(table: Array, prior: Array, variance: float) -> tuple[Array, float]:
     gap = table - prior
     size = max(0.0, (float((gap**2).sum()) - gap.size * variance) / float(prior.sum()))
     for _ in range(EM_STEPS):
@@ -84,6 +94,14 @@ def shrunken_cells(table: Array, prior: Array, variance: float, allowed: Mask | 
         size = better
     keep = size * prior / (size * prior + variance)
     return prior + keep * gap, float((keep * variance).mean())
+
+
+def _independent(table: Array) -> Array:
+    """Parts of a whole, with the margins of a table and no dependence; equal parts where it is empty."""
+    if not table.any():
+        return np.full(table.shape, 1 / table.size)
+    margins = [table.sum(tuple(other for other in range(table.ndim) if other != axis)) for axis in range(table.ndim)]
+    return np.asarray(reduce(np.multiply.outer, [margin / table.sum() for margin in margins]), dtype=np.float64)
 
 
 def with_margins(table: Array, margins: Sequence[Array], allowed: Mask | None = None) -> Array:
