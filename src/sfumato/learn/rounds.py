@@ -16,8 +16,9 @@ from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Apart, Layers, Selection
 from sfumato.errors import BudgetError, ModelTooLarge
 from sfumato.learn import Known, Learned
-from sfumato.learn.allocation import Array, Gains, profile
+from sfumato.learn.allocation import Array, Gains, K, profile
 from sfumato.learn.measure import Tables
+from sfumato.learn.scoring import REACH, Scores, believed, distances_of, largest_distances
 from sfumato.loops import counted
 from sfumato.models.estimates import Estimates
 from sfumato.models.layers import coarse_domain, coarse_zeros, fit_layers, is_dense, shrunken_targets
@@ -28,10 +29,6 @@ from sfumato.models.zeros import tree_with_zeros
 from sfumato.privacy.budget import Currency, Share
 from sfumato.privacy.holder import Holder
 from sfumato.privacy.ledger import Purse
-from sfumato.privacy.questions import Distances
-
-CHANCE = 0.3
-"""Of the distance that chance alone makes between a model and its own rows, this much is taken off a score."""
 
 FIRST_ROUNDS = 0.8
 """A round but the last measures at most this many tables for each column: what follows will know better."""
@@ -58,8 +55,9 @@ class Rounds:
     """Several rounds of scores, choice and tables; a model is fitted in between, and asked where it is wrong.
 
     Pairs are chosen while they fit into one junction tree of `limit` cells, over columns that are coarse enough for it.
-    In the last round all pairs that are worth their noise are measured, and some tables of more columns. What is left
-    at the end measures every column once more: the whole purse is spent on every path.
+    In the last round all pairs that are worth their noise are measured, some tables of more columns, and single
+    columns once more, each with as much as it is worth. A round that finds nothing is followed by the last one. Where
+    there are no pairs, every column is measured once more: the whole purse is spent on every path.
 
     Args:
         rounds: how many.
@@ -87,16 +85,20 @@ class Rounds:
         if self.looks and search.pairs:
             search.look(Tables()(holder, Selection(tuple(search.pairs)), purse.left.part(self.select_part)))
             choosing = purse.left.part(Fraction(0))
+        idle = False
         for number in counted(range(self.rounds if search.pairs else 0), "rounds"):
             last = number == self.rounds - 1
+            if idle and not last:
+                continue  # nothing was worth measuring, and the model is what it was
             offers = [*search.pairs, *(search.views(holder, purse.left) if last and not self.looks else ())]
-            profiles, wrong = search.scores(holder, offers, choosing)
+            offers = offers if self.looks else search.telling(holder, offers, choosing)
+            scores = search.scores(holder, offers, choosing)
             ahead = purse.left.amount - choosing.amount * (self.rounds - 1 - number)
             part = Share(choosing.currency, ahead * weights[number] / sum(weights[number:]))
-            chosen = search.choose(holder, offers, profiles, wrong, part, last)
+            chosen = search.choose(holder, offers, scores, part, last)
+            idle = not chosen
             if chosen:
-                cliques = [clique for clique, _ in chosen]
-                search.add(holder.measure(cliques, part.split([weight for _, weight in chosen])))
+                search.add(holder.measure([clique for clique, _ in chosen], [share for _, share in chosen]))
         if not purse.is_empty:
             search.add(Tables()(holder, Selection(tuple((name,) for name in holder.domain)), purse.left))
         return Learned(search.selection(), (*search.seen, *search.measured))
@@ -164,10 +166,24 @@ class _Search:
             self._drawn = Counted(self.domain, rows, estimates.rows)
         return self._drawn
 
-    def scores(self, holder: Holder, offers: Sequence[Clique], part: Share) -> tuple[Array, Array]:
+    def telling(self, holder: Holder, offers: Sequence[Clique], part: Share) -> list[Clique]:
+        """Tables whose distance could stand out of the noise that it would have beside those of the others.
+
+        The fewer are asked about, the less noise each distance has. So those that can be far off come first, until the
+        next could not be far enough.
+        """
+        most = largest_distances(self._estimates, offers)
+        growth = np.arange(1, len(offers) + 1) ** (2 if part.currency is Currency.EPSILON else 1)
+        order = np.argsort(-most, kind="stable")
+        count = int((most[order] >= REACH * np.sqrt(holder.variance(part) * growth)).sum())
+        return [offers[place] for place in sorted(order[:count].tolist())]
+
+    def scores(self, holder: Holder, offers: Sequence[Clique], part: Share) -> Scores:
         """For each table the profile of what the model expects, and how wrong it is, in rows, less noise and chance."""
-        drawn, rows = self.drawn(), self._estimates.rows
         profiles, chance = np.empty((len(offers), len(profile(np.ones(1))))), np.empty(len(offers))
+        if not offers:
+            return Scores(profiles, chance, 0.0)
+        drawn, rows = self.drawn(), self._estimates.rows
 
         def expected() -> Iterator[Array]:
             for place, clique in enumerate(offers):
@@ -178,25 +194,14 @@ class _Search:
                 chance[place] = np.minimum(luck, 2 * table).sum()
                 yield table
 
-        found = self._distances(offers, expected()) if self.seen else holder.distances(offers, expected(), part)
-        wrong = np.maximum(found.values - CHANCE * chance, 0)
-        # The garrote: a score that does not stand out of its noise is none.
-        return profiles, wrong * np.maximum(1 - found.variance / np.maximum(wrong, 1e-9) ** 2, 0)
-
-    def _distances(self, offers: Sequence[Clique], expected: Iterator[Array]) -> Distances:
-        """How far the tables that were seen are from a model's: post-processing, so it asks nothing.
-
-        A difference is shrunk by the part of its square that noise explains (James and Stein). The variance is about
-        what is then left of noise alone.
-        """
-        tables = Estimates.of(self._coding, (*self.seen, *self.measured)).tables
-        values, variances = np.empty(len(offers)), np.empty(len(offers))
-        for place, (clique, table) in enumerate(zip(offers, expected, strict=True)):
-            noisy = tables[clique]
-            beyond, noise = noisy.counts - table, noisy.variance * table.size
-            values[place] = np.abs(beyond).sum() * max(0.0, 1 - noise / max(float((beyond**2).sum()), 1e-9))
-            variances[place] = noise / 2
-        return Distances(values, variances)
+        if self.seen:
+            tables = Estimates.of(self._coding, (*self.seen, *self.measured)).tables
+            found = distances_of(tables, offers, expected())
+        else:
+            found = holder.distances(offers, expected(), part)
+        wrong, plain = believed(found, chance, largest_distances(self._estimates, offers))
+        pairs = np.array([len(clique) == 2 for clique in offers])
+        return Scores(profiles, wrong, max(0.0, float(plain[pairs].sum()) / len(self.pairs)))
 
     def views(self, holder: Holder, ahead: Share) -> list[Clique]:
         """Random sets of three and more columns whose cells have, on average, as many rows as their noise.
@@ -220,38 +225,66 @@ class _Search:
         return sorted(found)
 
     def choose(
-        self,
-        holder: Holder,
-        offers: Sequence[Clique],
-        profiles: Array,
-        wrong: Array,
-        part: Share,
-        last: bool,
-    ) -> list[tuple[Clique, float]]:
-        """Tables that are worth their noise, each with its part of what is spent on tables in this round."""
-        columns = len(self.domain)
-        triples = [VIEW_WORTH * comb(len(one), 3) / (4 * (columns - 2)) if len(one) > 2 else 1.0 for one in offers]
-        power = 2 if part.currency is Currency.EPSILON else 1
-        gains = Gains(profiles, wrong, np.array(triples), 1 / holder.variance(part), power)
-        parts = gains.parts(np.flatnonzero(wrong > 0)) if (wrong > 0).any() else np.zeros(len(offers))
+        self, holder: Holder, offers: Sequence[Clique], scores: Scores, part: Share, last: bool
+    ) -> list[tuple[Clique, Share]]:
+        """Tables that are worth their noise, each with its part of what may be spent in this round.
+
+        Single columns compete with them. What these would get is kept for the last round, where they get it. With
+        Laplace noise they do not: a second table as noisy as the first takes off less than a larger first one would.
+        """
+        columns, first = len(self.domain), len(offers)
+        again = part.currency is Currency.RHO
+        singles = [(name,) for name in self.domain if self.domain[name] > 1 and again]
+        offers, gains = [*offers, *singles], self._gains(holder, offers, singles, scores, part)
+        if not (gains.distances > 0).any():
+            return []
+        parts = gains.parts(np.flatnonzero(gains.distances > 0))
         taken, limit = gains.taken(parts), len(offers) if last else max(3, round(FIRST_ROUNDS * columns))
         kept: list[int] = []
         self._room.begin()
-        for place in np.argsort(-taken, kind="stable").tolist():
+        for place in np.argsort(-taken[:first], kind="stable").tolist():
             if len(kept) >= limit or parts[place] <= 0:
                 break
             if self._admits(offers[place], [offers[one] for one in kept], last):
                 kept.append(place)
-        while kept:
-            parts = gains.parts(np.array(kept))
+        own = list(range(first, len(offers)))
+        while kept or own:
+            parts = gains.parts(np.array([*kept, *own]))
             share = gains.taken(parts) / np.maximum(gains.distances, 1e-9)
             worthwhile = [place for place in kept if share[place] >= WORTHWHILE]
-            if len(worthwhile) == len(kept) or not worthwhile:
+            if len(worthwhile) == len(kept) or not (worthwhile or own):
                 break
             kept = worthwhile
-        chosen = [(offers[place], float(parts[place])) for place in kept if parts[place] > 0]
-        self._layers = Layers(self._room.keep([clique for clique, _ in chosen]), self._layers.coarser)
+        paid = [place for place in (*kept, *own) if parts[place] > 0]
+        shares = part.split([float(parts[place]) for place in paid]) if paid else ()
+        chosen = [(offers[place], share) for place, share in zip(paid, shares, strict=True) if last or place in kept]
+        tables = [clique for clique, _ in chosen if len(clique) > 1]
+        self._layers = Layers(self._room.keep(tables), self._layers.coarser)
         return chosen
+
+    def _gains(
+        self, holder: Holder, offers: Sequence[Clique], singles: Sequence[Clique], scores: Scores, part: Share
+    ) -> Gains:
+        """What tables would take off the distances of pairs; a single column is wrong by its noise, in all its pairs.
+
+        Errors of a pair and of its columns add up as squares do: the larger that of pairs, the less a column matters.
+        """
+        columns = len(self.domain)
+        worth = [VIEW_WORTH * comb(len(one), 3) / (4 * (columns - 2)) if len(one) > 2 else 1.0 for one in offers]
+        alone = np.array([K * self._noise(name).sum() for (name,) in singles])
+        return Gains(
+            np.vstack([scores.profiles, *(profile(np.ones(self.domain[name])) for (name,) in singles)]),
+            np.concatenate([scores.wrong, alone]),
+            np.concatenate([worth, (columns - 1) * alone / np.hypot(alone, scores.mean)]),
+            1 / holder.variance(part),
+            power=2 if part.currency is Currency.EPSILON else 1,
+        )
+
+    def _noise(self, name: str) -> Array:
+        """The standard deviation of each code of a column; where it has next to no rows, noise below 0 is cut off."""
+        place = self.domain.index(name)
+        noise = np.sqrt(self._estimates.variances[place])
+        return np.minimum(noise, np.maximum(self._estimates.columns[place], noise / 2))
 
     def _admits(self, clique: Clique, before: Sequence[Clique], last: bool) -> bool:
         """Whether a table may be measured: it fits into the tree, or need not; and later stages can serve it."""

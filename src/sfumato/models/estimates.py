@@ -43,6 +43,7 @@ class Estimates:
         columns: for each attribute, rows with each code: none negative, and `rows` in all.
         tables: the larger tables, raw: negative cells and all.
         zeros: which cells may hold rows, in these codes.
+        variances: for each attribute, of the noise in the rows with each code.
     """
 
     domain: Domain
@@ -50,6 +51,7 @@ class Estimates:
     columns: tuple[Array, ...]
     tables: dict[Clique, Estimate]
     zeros: Constraints
+    variances: tuple[Array, ...]
 
     @classmethod
     def of(
@@ -84,7 +86,8 @@ class Estimates:
                 tables[one.clique] = _mean(tables[one.clique], new) if one.clique in tables else new
         rows = max(1.0, total / weight) if weight else 1.0
         columns = (_column(value / precision, rows) for value, precision in zip(values, precisions, strict=True))
-        return cls(domain, rows, tuple(columns), tables, constraints.through(coding))
+        variances = tuple(1 / precision for precision in precisions)
+        return cls(domain, rows, tuple(columns), tables, constraints.through(coding), variances)
 
     def margins(self, clique: Clique) -> list[Array]:
         """The single columns of a clique."""

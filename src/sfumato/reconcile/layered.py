@@ -66,9 +66,10 @@ def _reconciled(whole: Estimates, selection: Selection) -> Marginals:
 def _within(estimates: Estimates, names: Clique) -> Estimates:
     """What is said about some of the columns."""
     domain = estimates.domain.project(estimates.domain.canonical(names))
-    columns = tuple(estimates.columns[estimates.domain.index(name)] for name in domain)
+    places = [estimates.domain.index(name) for name in domain]
+    columns, variances = (tuple(of[place] for place in places) for of in (estimates.columns, estimates.variances))
     tables = {clique: table for clique, table in estimates.tables.items() if set(clique) <= set(names)}
-    return Estimates(domain, estimates.rows, columns, tables, estimates.zeros.within(domain.names))
+    return Estimates(domain, estimates.rows, columns, tables, estimates.zeros.within(domain.names), variances)
 
 
 def _targets(estimates: Estimates, selection: Selection) -> list[Target]:
