@@ -2,9 +2,10 @@
 
     python benchmarks/auto.py --data FOLDER --out FILE.jsonl [--sets adult,bank] [--epsilons 0.2,1,5] [--repeats 1]
 
-FOLDER holds NAME.csv.gz and NAME.schema.json for each set. 80 % of the rows (seed 0), delta 1e-9, bins of the schema,
-all pairs and triples or 300 random ones; CPU seconds from rows in memory to synthetic rows, start-up excluded; the
-most memory that the process had meanwhile, in gigabytes, with the rows and the program (on Linux).
+FOLDER holds NAME.csv.gz and NAME.schema.json for each set. All methods know about how many rows there are, to one
+digit (`rows_guess`), as a steward could say of a public population. 80 % of the rows (seed 0), delta 1e-9, bins of the
+schema, all pairs and triples or 300 random ones; CPU seconds from rows in memory to synthetic rows, start-up excluded;
+the most memory that the process had meanwhile, in gigabytes, with the rows and the program (on Linux).
 `fresh` is what a perfect model would have that draws as many new rows: the distance of two disjoint halves, divided
 by sqrt(2). FILE gets one line for each run as it ends; the same command goes on where it stopped, and prints the
 table of all runs.
@@ -41,11 +42,12 @@ FORGET, STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 def training_rows(folder: Path, name: str) -> tuple[pa.Table, Schema]:
-    """80 % of the rows of a set, and its schema."""
+    """80 % of the rows of a set, and its schema, with a guess of the rows."""
     schema = Schema.load(folder / f"{name}.schema.json")
     if schema.unaccepted:
         schema = schema.accepting(schema.unaccepted, "the benchmark", "public data")
     table = tables.read(folder / f"{name}.csv.gz")
+    schema = schema.model_copy(update={"rows_guess": int(float(f"{table.num_rows:.0e}"))})
     order = np.random.default_rng(0).permutation(table.num_rows)
     return table.take(pa.array(order[: table.num_rows * 8 // 10])), schema
 

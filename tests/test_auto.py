@@ -1,6 +1,7 @@
 """Auto as users meet it: the default, with and without a delta, from tiny to wide; and how good it must be."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import sfumato
 from helpers_auto import COLUMNS, records_of, run_auto, schema_of
 from sfumato.data.domain import Domain
 from sfumato.data.selection import Layers, Network
+from sfumato.errors import NoiseWarning
 from sfumato.evaluate.marginals import cliques_of, mean_total_variation
 from sfumato.job import Job, recipe_of
 from sfumato.learn.once import Once
@@ -48,7 +50,27 @@ def test_without_a_delta_it_is_pure():
     assert release.method == "auto"
 
 
-@pytest.mark.parametrize(("epsilon", "structure"), [("0.1", Network), ("50", Layers)])
+def test_a_public_guess_of_few_rows_opens_the_budget_without_its_delta():
+    """Single columns are all that noise leaves, and Laplace noise is less for these; the guess alone decides."""
+    small, budget = ApproxDP("0.2", "1e-9"), ApproxDP(2, "1e-9")
+    job = Job(schema_of(rows_guess=500), recipe_of("auto"), small)
+    assert (job.recipe, job.opened) == (AUTO_PURE, PureDP("0.2"))
+    assert Job(schema_of(), recipe_of("auto"), small).recipe == AUTO
+    assert Job(schema_of(rows_guess=20_000), recipe_of("auto"), small).opened == small
+    assert replace(job, budget=budget).recipe == AUTO  # the same job with more to spend
+    wide = {f"c{place}": 3 for place in range(40)}
+    assert Job(schema_of(wide, rows_guess=500), recipe_of("auto"), small).recipe == AUTO  # Gaussian noise is less
+    own = replace(AUTO, learn=Rounds(rounds=2))
+    assert Job(schema_of(rows_guess=500), own, small).recipe == own
+    kept = Job(schema_of(rows_guess=500), recipe_of("auto", None, "gradual-update"), small)
+    assert replace(kept, budget=budget).recipe == recipe_of("auto", None, "gradual-update")
+    with pytest.warns(NoiseWarning):
+        release = sfumato.fit(table_of(records_of(rows=40_000)), schema_of(rows_guess=500), epsilon="0.2", delta="1e-9")
+    assert release.ledger.guarantee == {"epsilon": 0.2, "delta": 0.0}
+    assert release.ledger.spent > release.ledger.budget.total.amount * (1 - 1e-5)
+
+
+@pytest.mark.parametrize(("epsilon", "structure"), [("0.4", Network), ("50", Layers)])
 def test_without_a_delta_the_rows_that_were_counted_decide(epsilon, structure, tmp_path):
     release = sfumato.fit(table_of(records_of(rows=2000)), schema_of(), epsilon=epsilon)
     assert isinstance(release.model.selection.structure, structure)
@@ -60,11 +82,11 @@ def test_without_a_delta_the_rows_that_were_counted_decide(epsilon, structure, t
     assert again.sample(30, seed=1).equals(release.sample(30, seed=1))
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "50"])
+@pytest.mark.parametrize("epsilon", ["0.4", "50"])
 def test_without_a_delta_groups_stay_apart(epsilon):
     schema = schema_of(apart=[["a", "b"], ["c", "d", "age"]])
     release = sfumato.fit(table_of(records_of(rows=2000)), schema, epsilon=epsilon)
-    assert release.model.selection.is_network == (epsilon == "0.1")
+    assert release.model.selection.is_network == (epsilon == "0.4")
     assert all(set(one) <= {"a", "b"} or not set(one) & {"a", "b"} for one in release.model.selection.cliques)
     assert release.sample(20).num_rows == 20
 

@@ -68,7 +68,7 @@ def test_joint_bins_are_those_of_pairs():
 
 @pytest.mark.filterwarnings("error::sfumato.errors.NoiseWarning")
 def test_fit_warns_before_it_looks_at_the_table():
-    with pytest.raises(NoiseWarning, match="noise will drown 2 of 3 columns"):
+    with pytest.raises(NoiseWarning, match="noise will drown 1 of 3 columns"):
         sfumato.fit("no such file.csv", keys(rows_guess=2000), epsilon="0.1", delta="1e-9")
 
 

@@ -45,7 +45,7 @@ class Job:
     budget: Budget
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "recipe", for_budget(self.recipe, self.budget))
+        object.__setattr__(self, "recipe", for_budget(self.recipe, self.budget, self.schema))
         check_budget(self.recipe, self.budget)
         check_observed(self.schema)
         learn = self.recipe.learn

@@ -18,7 +18,7 @@ from sfumato.intake.attribute_kinds import Attribute
 from sfumato.intake.attributes import Attributes
 from sfumato.models.merging import merged
 from sfumato.models.nonnegative import norm_sub
-from sfumato.privacy.budget import Share
+from sfumato.privacy.budget import Currency, Share
 from sfumato.privacy.holder import Holder
 from sfumato.schema.schema import Schema
 
@@ -70,16 +70,20 @@ class SupportedLevels:
 
     def after(self, counted: Measurement, holder: Holder, schema: Schema, left: Share) -> Encoded:
         """The same, where rows were counted with a part of the share and this much is left of it."""
+        noise = sqrt(len(holder.domain) * holder.variance(left.part(1 / (1 - COUNT_PART))))
+        part = Fraction(float(np.clip(0.5 * (noise / rows_of(counted) / 7e-4) ** 0.35, 0.2, 1.0)))
+        return self.measured(counted, holder, schema, left.part(part), noise)
+
+    def measured(self, counted: Measurement, holder: Holder, schema: Schema, columns: Share, noise: float) -> Encoded:
+        """The same, where single columns get this much, and a pair table will have this noise."""
         attributes = Attributes(schema).all
-        share = left.part(1 / (1 - COUNT_PART))
-        noise = sqrt(len(attributes) * holder.variance(share)) / rows_of(counted)
-        columns = left.part(Fraction(float(np.clip(0.5 * (noise / 7e-4) ** 0.35, 0.2, 1.0))))
-        weights = [min(one.size, LARGEST) ** (2 / 3) for one in attributes]
+        power = 1 / 2 if columns.currency is Currency.EPSILON else 2 / 3  # either minimises the expected L1 errors
+        weights = [min(one.size, LARGEST) ** power for one in attributes]
         measured = holder.measure([(one.name,) for one in attributes], columns.split(weights))
         estimates = [_estimate(one, table) for one, table in zip(attributes, measured, strict=True)]
         rows = _rows([counted, *measured])
         fine = [norm_sub(estimate, rows) for estimate in estimates]
-        most = self.most_bins(rows, sqrt(len(attributes) * holder.variance(share)), len(attributes))
+        most = self.most_bins(rows, noise, len(attributes))
         mergings = tuple(
             self._merging(one, counts, table.variance, most)
             for one, counts, table in zip(attributes, fine, measured, strict=True)

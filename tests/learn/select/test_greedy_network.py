@@ -9,6 +9,7 @@ from helpers_entropy import ScriptedEntropy
 from helpers_holders import holder_of
 from helpers_select import chosen, halvings, learned
 from sfumato.data.domain import Domain
+from sfumato.data.marginal import Marginal, Measurement
 from sfumato.data.records import Records
 from sfumato.errors import BudgetError, MethodError
 from sfumato.learn import Known
@@ -94,6 +95,17 @@ def test_a_network_without_parents_costs_nothing_but_the_count():
     assert all(not family.parents for family in selection.structure.families)
     assert len(ledger.statement().entries) == 1
     assert ledger.left >= ledger.budget.total.amount * Fraction(19, 20) * (1 - Fraction(1, 10**6))
+
+
+def test_a_count_that_is_known_is_taken_with_the_own_one():
+    """The own count has a scale of about 100,000 rows, and says nothing; a known one is exact."""
+    share, counted = Share(Currency.EPSILON, Fraction(1, 5000)), Measurement(Marginal(Domain({}), np.array(6000)), 1.0)
+    parents = []
+    for known in (Known(), Known(tables=(counted,))):
+        holder, _ = holding(chain_of(rows=6000), 1)
+        network_of = chosen(GreedyNetwork(), holder, share, Share(Currency.EPSILON, Fraction(4999, 5000)), known)
+        parents.append(any(family.parents for family in network_of.structure.families))
+    assert parents == [False, True]
 
 
 def test_one_column_needs_no_choice():

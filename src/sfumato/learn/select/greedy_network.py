@@ -16,6 +16,7 @@ import numpy as np
 
 from sfumato.data.coding import Level, Levels
 from sfumato.data.domain import Clique, Domain
+from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Family, Network, Selection
 from sfumato.errors import MethodError
 from sfumato.learn import Known, Learned
@@ -75,7 +76,7 @@ class GreedyNetwork:
             return Learned(_selection(base, base, known.levels, [Family(name, ()) for name in names]))
         counting, choosing = share.split([COUNT_PART, 1 - COUNT_PART])
         (total,) = holder.measure([()], [counting])
-        rows = max(0.0, total.marginal.total - CAUTION * laplace_scale(holder, counting))
+        rows = _surely([total, *(one for one in known.tables if not one.clique)])
         noise = laplace_scale(holder, ahead)
         limit = useful_cells([base[name] for name in names], rows / noise, self.theta)
         asking = holder.through(Levels(known.levels)) if known.levels else holder
@@ -91,6 +92,13 @@ class GreedyNetwork:
         coarsest = {name: min(size for _, size in some) for name, some in options.items()}
         chosen = _selection(base, asking.domain, known.levels, growth.families)
         return Learned(replace(chosen, too_large=base.pairs_above(limit, coarsest)), (total,))
+
+
+def _surely(counts: Sequence[Measurement]) -> float:
+    """The number of rows by all noisy counts together, less some scales of the noise that is left in it."""
+    precisions = [1 / one.variance for one in counts]
+    mean = sum(weight * one.marginal.total for weight, one in zip(precisions, counts, strict=True)) / sum(precisions)
+    return max(0.0, mean - CAUTION * sqrt(1 / sum(precisions) / 2))
 
 
 def laplace_scale(holder: Holder, part: Share) -> float:
