@@ -35,6 +35,13 @@ def test_the_navigation_has_every_page_once():
     assert sorted(listed) == sorted(written + notebooks)
 
 
+def test_no_code_has_an_escaped_bar_which_the_site_shows_with_its_backslash():
+    pages = [
+        page for page in DOCS.rglob("*.md") if re.search(r"`[^`\n]*\\\|[^`\n]*`", page.read_text(encoding="utf-8"))
+    ]
+    assert pages == []
+
+
 def test_the_page_of_python_has_every_public_name():
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     listed = re.findall(r"\w+", " ".join(re.findall(r"^::: sfumato.*$|^ +members: .*$", page, re.MULTILINE)))
