@@ -65,7 +65,7 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("method", ["auto", "privsyn"])
+@pytest.mark.parametrize("method", ["auto", "privsyn", "pgm", "privbayes", "dpview+", "dpsyn", "priview"])
 def test_an_interrupt_ends_all_threads_soon(method, tmp_path):
     """Within a second of two threads' time, however busy the machine is; and no half of a file is left."""
     command = [sys.executable, "-c", INTERRUPTED, method, str(tmp_path / "rows.parquet")]
