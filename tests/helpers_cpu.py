@@ -8,8 +8,8 @@ TRIES = 3
 def least_cpu_seconds(call):
     """Processor seconds of the fastest of some calls.
 
-    Python's collector may go through the whole heap of the test process in the middle of one: in one run of some hundred
-    that took a third of a second.
+    Python's collector may go through the whole heap of the test process in the middle of one, which has taken 0.3
+    seconds.
     """
     found = []
     for _ in range(TRIES):
