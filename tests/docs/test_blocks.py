@@ -113,6 +113,13 @@ def test_every_block_says_what_it_is_and_why_it_is_not_run(page):
             assert set(block.reasons().values()) <= set(REASONS), where
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name)
+def test_commands_that_sentences_speak_of_exist(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    spoken = [" ".join(one.split()) for one in re.findall(r"`(sfumato [^`]*)`", text) if "COMMAND" not in one]
+    assert [one for one in spoken if unknown(one) is not None] == []
+
+
 def check_commands(block, where):
     commands = block.commands()
     for command in commands:
