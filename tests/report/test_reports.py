@@ -110,6 +110,18 @@ def test_rules_are_shown_if_there_are_any(survey):
     assert internal_report(broken).index("a &lt;= b") < internal_report(broken).index("Each column")
 
 
+def test_rules_that_no_row_breaks_are_counted_and_not_listed(survey):
+    _, found, _ = survey
+    kept = tuple(RuleFigures(f"kept {number}", 0.0, 0.0) for number in range(3))
+    text = read(internal_report(replace(found, rules=kept))).text
+    assert "All rules of the schema (3) hold in every row, real and synthetic." in text
+    assert "kept 1" not in text
+    text = read(internal_report(replace(found, rules=(*kept, RuleFigures("a <= b", 0.001, 0.0))))).text
+    assert "3 of 4 rules hold in every row, real and synthetic. The others:" in text
+    assert "a <= b 0.1 % 0 %" in text
+    assert "kept 1" not in text
+
+
 def test_of_very_many_columns_the_worst_are_mapped(survey):
     _, found, _ = survey
     one = found.columns[0]

@@ -62,5 +62,9 @@ def raw_values(a: Assessment) -> str:
 def _rules(a: Assessment) -> str:
     if not a.rules:
         return ""
-    rows = [(one.rule, percent(one.real), percent(one.synthetic)) for one in a.rules]
-    return "<h3>Rules</h3>" + table(("broken rule", "real rows", "synthetic rows"), rows, frozenset({1, 2}))
+    broken = [(one.rule, percent(one.real), percent(one.synthetic)) for one in a.rules if one.real or one.synthetic]
+    number = len(a.rules)
+    if not broken:
+        return f"<h3>Rules</h3><p>All rules of the schema ({number}) hold in every row, real and synthetic.</p>"
+    words = f"<p>{number - len(broken)} of {number} rules hold in every row, real and synthetic. The others:</p>"
+    return f"<h3>Rules</h3>{words}" + table(("broken rule", "real rows", "synthetic rows"), broken, frozenset({1, 2}))
