@@ -67,7 +67,9 @@ def shrunken_cells(table: Array, prior: Array, variance: float, allowed: Mask | 
     """A noisy table over three or more columns nearer to its prior, cell by cell, and the variance that is left.
 
     Most cells of such a table are empty or nearly so. The model's error in a cell of m rows is taken as normal with
-    variance a m; a is found by maximum likelihood (EM), and every cell gets its conditional mean (empirical Bayes).
+    variance a m. Every cell gets its conditional mean (empirical Bayes); a is what agrees with these means and what
+    they leave open, where cells count by their rows and not alike, as they would by maximum likelihood.
+
     Cells that are not `allowed` are empty. So a cell in which the model has no row can have some, rows are added to
     what it says: `SOME` for each cell, spread as if columns were independent. As many rows in every cell would bend the
     margins of a table that is mostly empty.
