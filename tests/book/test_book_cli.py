@@ -124,13 +124,15 @@ def test_a_table_that_is_refused_costs_nothing_and_a_crash_after_the_first_quest
     assert synthesize(place, "bad.csv", 1, "out").exit_code == 2
     assert left(place) == 2
 
-    def crash(*arguments):
-        raise MemoryError
+    for problem, code, rest in ((RuntimeError, 1, 1), (MemoryError, 2, 0)):
 
-    monkeypatch.setattr("sfumato.pipeline.reconciled", crash)
-    assert synthesize(place, "rows.csv", 1, "out").exit_code == 1
-    assert left(place) == 1
-    assert not (place / "out").exists()
+        def crash(*arguments, problem=problem):
+            raise problem
+
+        monkeypatch.setattr("sfumato.pipeline.reconciled", crash)
+        assert synthesize(place, "rows.csv", 1, "out").exit_code == code
+        assert left(place) == rest
+        assert not (place / "out").exists()
 
 
 def test_options_that_belong_together(place):
