@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import sfumato
 from sfumato.data.coding import Coding, Merge
-from sfumato.engines.cases import DIALECTS, KINDS, case_of
+from sfumato.engines.cases import KINDS, case_of
+from sfumato.engines.dialects import DIALECTS
 from sfumato.engines.rule_cases import RuleCases
 from sfumato.engines.sql import sqlite_seconds
 from sfumato.errors import DataError, MethodError
@@ -35,6 +36,7 @@ COLUMNS = {
                        "null_values": ["-6"]}),
     "clip": ("whole", {"type": "integer", "min": 0, "max": 9, "bins": 3, "outside": "clip"}),
     "list": ("whole", {"type": "integer", "min": 1, "max": 5, "values": [1, 2, 5]}),
+    "widest": ("whole", {"type": "integer", "min": -(2**62), "max": 2**62, "bins": 4}),
     "half": ("whole", {"type": "number", "min": -2.5, "max": 7.5, "bins": 4}),
     "real": ("real", {"type": "number", "min": -1, "max": 2, "bins": 6, "special": [99.5], "nullable": True}),
     "week": ("day", {"type": "date", "min": "2019-12-30", "max": "2020-03-01", "granularity": "week", "nullable": True,
@@ -49,7 +51,7 @@ COLUMNS = {
 VALUES = {
     "text": ["a", "A", "a ", " a", "it's", '"', "%s", "", "?", "rest", "x"],
     "truth": [True, False],
-    "whole": [*range(-7, 23), 99, 98, 100, 2**62, -(2**62)],
+    "whole": [*range(-7, 23), 99, 98, 100, 2**62, -(2**62), 2**62 + 1, -(2**62) - 1, 2**63 - 1],
     "real": [
         -1.0,
         np.nextafter(-1, -2),

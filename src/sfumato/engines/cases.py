@@ -10,18 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
+from math import inf, nextafter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sfumato.engines.dialects import BLANKS, DIALECTS, Dialect, quoted, value_name
 from sfumato.errors import MethodError
 from sfumato.intake.codec import codes_or_marks
 from sfumato.intake.marks import words_of
 from sfumato.schema.bins import PointBins, RealBins
 from sfumato.schema.columns import Boolean, Categorical, Column, Date, Datetime, Integer, Number
-from sfumato.schema.fields import BadValue, decimal_of
+from sfumato.schema.fields import LARGEST, BadValue, decimal_of
 from sfumato.schema.periods import DAY, seconds_of, start_of
 from sfumato.schema.spelling import EXACT
 from sfumato.tables.objects import mixed
@@ -34,10 +36,13 @@ KINDS = {
     "day": pa.date32(),
     "moment": pa.timestamp("s"),
     "zoned moment": pa.timestamp("s"),
+    "written whole": pa.int64(),
+    "written real": pa.float64(),
 }
 """The kinds of database columns that can be coded, and what the codec is given for them.
 
 Days and moments are numbers here: since 1970-01-01, in UTC. A database may have some that lie beyond Python's years.
+Written numbers are text, which `written_numbers` reads.
 """
 
 _READ = {
@@ -48,88 +53,11 @@ _READ = {
     "day": (Date, Datetime),
     "moment": (Date, Datetime),
     "zoned moment": (Date, Datetime),
+    "written whole": (Integer,),
+    "written real": (Number,),
 }
 _TIMES = ("day", "moment", "zoned moment")
 _LAST = seconds_of(datetime.max)
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """What databases say differently.
-
-    Args:
-        mark: how a parameter is written.
-        text: a text that is compared byte by byte, whatever its column says.
-        real: a number as a float of 64 bits.
-        is_nan: whether such a number is none.
-        strangers: for each kind what is true of a value that does not belong in its column.
-        trim: the function that takes given letters off both ends of a text.
-        hashed: a text that depends on every letter of another, as a function of ours or of the database.
-        times: for each kind of days and moments the type that a limit has.
-        tells: what is true of an identifier that tells a person apart, where bytes may be no text.
-        seconds: a moment as a number, where there is no type for one.
-    """
-
-    mark: str
-    text: str
-    real: str
-    is_nan: str | None
-    strangers: dict[str, str]
-    trim: str
-    hashed: str
-    times: dict[str, str]
-    tells: str | None = None
-    seconds: str | None = None
-
-
-DIALECTS = {
-    "postgresql": Dialect(
-        "%s",
-        '{} COLLATE "C"',
-        "CAST({} AS double precision)",
-        "{} = 'NaN'::float8",
-        {},
-        "btrim",
-        "encode(sha256(convert_to({}, 'UTF8')), 'hex') COLLATE \"C\"",
-        {"day": "date", "moment": "timestamp", "zoned moment": "timestamp with time zone"},
-    ),
-    "duckdb": Dialect(
-        "?",
-        "CAST({} AS VARCHAR) COLLATE C",
-        "CAST({} AS DOUBLE)",
-        "isnan({})",
-        {},
-        "trim",
-        "sha256({}) COLLATE C",
-        {"day": "DATE", "moment": "TIMESTAMP", "zoned moment": "TIMESTAMP WITH TIME ZONE"},
-    ),
-    "sqlite": Dialect(
-        "?",
-        "{} COLLATE BINARY",
-        "CAST({} AS REAL)",
-        None,
-        {
-            "text": "typeof({}) <> 'text'",
-            "truth": "typeof({0}) <> 'integer' OR {0} NOT IN (0, 1)",
-            "whole": "typeof({}) <> 'integer'",
-            "real": "typeof({}) NOT IN ('real', 'integer')",
-            "day": "typeof({0}) <> 'text' OR {0} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' "
-            "OR date({0}) IS NULL OR date({0}) <> {0}",
-            "moment": "typeof({0}) <> 'text' OR sfumato_seconds(CAST({0} AS BLOB), 0) IS NULL",
-            "zoned moment": "typeof({0}) <> 'text' OR sfumato_seconds(CAST({0} AS BLOB), 1) IS NULL",
-        },
-        "trim",
-        "sfumato_hashed({})",
-        {},
-        "sfumato_tells(CAST({} AS BLOB))",
-        "sfumato_seconds(CAST({} AS BLOB), 1)",
-    ),
-}
-
-
-def quoted(name: str, dialect: Dialect) -> str:
-    """The name of a column for a query that has parameters."""
-    return '"' + name.replace('"', '""').replace("%", "%%" if dialect.mark == "%s" else "%") + '"'
 
 
 @dataclass(frozen=True)
@@ -141,7 +69,8 @@ class Case:
         steps: pieces that end below a value, or labels, with the code of each.
         other: the code of what comes after the last.
         missing: the code of what is missing.
-        stranger: the code of a value that has another type than its column, which SQLite allows.
+        stranger: the code of a value that cannot be read.
+        tokens: texts that stand for what is missing in a column of written numbers.
     """
 
     kind: str
@@ -149,6 +78,7 @@ class Case:
     other: int
     missing: int
     stranger: int
+    tokens: tuple[str, ...] = ()
 
     def sql(self, name: str, dialect: Dialect, through: NDArray[np.integer] | None) -> tuple[str, list[Any]]:
         """The expression, with codes looked up in `through`, and its parameters."""
@@ -158,6 +88,7 @@ class Case:
 
         bare = quoted(name, dialect)
         missing = code(self.missing)
+        parameters: list[Any] = []
         whens = [f"WHEN {bare} IS NULL THEN {missing}"]
         if self.kind in dialect.strangers:
             whens.append(f"WHEN {dialect.strangers[self.kind].format(bare)} THEN {code(self.stranger)}")
@@ -170,10 +101,16 @@ class Case:
             value = dialect.real.format(bare)
             if dialect.is_nan is not None:
                 whens.append(f"WHEN {dialect.is_nan.format(value)} THEN {missing}")
+        elif self.written:
+            value, text = value_name(name), dialect.text.format(bare)
+            for token in self.tokens:
+                whens.append(f"WHEN {text} = {dialect.mark} THEN {missing}")
+                whens.append(f"WHEN {dialect.trim}({text}, '{BLANKS}') = {dialect.mark} THEN {missing}")
+                parameters += [token, token]
+            whens.append(f"WHEN {value} IS NULL THEN {code(self.stranger)}")
         elif self.kind in _TIMES and self.kind != "day" and dialect.seconds is not None:
             value = dialect.seconds.format(bare)
         mark = f"CAST({dialect.mark} AS {dialect.times[self.kind]})" if self.kind in dialect.times else dialect.mark
-        parameters = []
         steps = [(limit, code(one)) for limit, one in self.steps if _fits(limit, self.kind, dialect)]
         for place, (limit, one) in enumerate(steps):
             following = steps[place + 1][1] if place + 1 < len(steps) else code(self.other)
@@ -182,9 +119,16 @@ class Case:
                 parameters.append(_given(limit, self.kind, dialect))
         return f"CASE {' '.join(whens)} ELSE {code(self.other)} END", parameters
 
+    @property
+    def written(self) -> bool:
+        """Whether numbers are kept as text."""
+        return self.kind.startswith("written")
+
 
 def case_of(column: Column, kind: str, policy: BadValue) -> Case:
     """The coding of a column of the schema that a database keeps as this kind; what cannot be compared is refused."""
+    if kind == "text" and isinstance(column, Integer | Number):
+        kind = "written whole" if isinstance(column, Integer) else "written real"
     wide = isinstance(column, Number) and kind == "whole" and max(-column.min, column.max) >= EXACT
     if kind not in KINDS or not isinstance(column, _READ[kind]) or wide:
         raise MethodError(
@@ -207,7 +151,8 @@ def case_of(column: Column, kind: str, policy: BadValue) -> Case:
         return Case(kind, tuple(steps), found[-1], missing, stranger)
     limits = sorted(_limits(column, kind))
     found = codes([_before(limits[0], kind), *limits])
-    return Case(kind, tuple(zip(limits, found, strict=False)), found[-1], missing, stranger)
+    tokens = column.null_values if kind.startswith("written") else ()
+    return Case(kind, tuple(zip(limits, found, strict=False)), found[-1], missing, stranger, tokens)
 
 
 def _limits(column: Column, kind: str) -> set[Any]:
@@ -233,12 +178,12 @@ def _limits(column: Column, kind: str) -> set[Any]:
         )
         numbers = [number for word in column.null_values if (number := decimal_of(word)) is not None]
         edges, points = [column.min], [*column.special, column.max, *begins.tolist(), *numbers]
-    if kind == "whole":
+    if kind.endswith("whole"):
         # Of a number that is not whole, the whole ones around it: codes change between them.
-        inside = [int(one) for one in (*edges, *points) if abs(one) < 1 << 62]
+        inside = [int(one) for one in (*edges, *points) if abs(one) <= LARGEST]
         return {*inside, *(one + 1 for one in inside)}
     known = {float(one) for one in points}
-    return {*map(float, edges), *known, *(float(np.nextafter(one, np.inf)) for one in known)}
+    return {*map(float, edges), *known, *(nextafter(one, inf) for one in known)}
 
 
 def _moment(column: Date | Datetime) -> Callable[[str], Any]:
@@ -253,7 +198,7 @@ def _moment(column: Date | Datetime) -> Callable[[str], Any]:
 
 def _before(limit: Any, kind: str) -> Any:
     """A value below a limit."""
-    return -np.inf if kind == "real" else limit - 1
+    return -inf if kind.endswith("real") else limit - 1
 
 
 def _stranger(words: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ from sfumato.engines.persons import Words
 from sfumato.engines.plan import plan
 from sfumato.engines.rule_cases import RuleCases
 from sfumato.engines.snapshot import Snapshot
+from sfumato.engines.written_numbers import with_values
 from sfumato.errors import DataError, MethodError
 from sfumato.intake.attribute_kinds import Plain
 from sfumato.intake.attributes import Attributes
@@ -60,6 +61,8 @@ class Database:
             self._cases = {
                 column.name: case_of(column, kinds[column.name][0], schema.policy(column)) for column in schema.columns
             }
+            if written := {name: one.kind == "written whole" for name, one in self._cases.items() if one.written}:
+                self._table = with_values(self._table, self._kind, written, self._dialect)
             self._persons = self._persons_of(schema, kinds, words)
             self._refuse_bad_values(schema, {name: kind for name, (_, kind) in kinds.items()})
             # A row that no rule lets in is refused here, before anything is charged.

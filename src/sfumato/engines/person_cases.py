@@ -14,15 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.engines.cases import Case, Dialect, quoted
+from sfumato.engines.cases import Case
+from sfumato.engines.dialects import BLANKS, Dialect, quoted
 from sfumato.engines.persons import precedence
 from sfumato.errors import MethodError
 from sfumato.schema.columns import places_of
 from sfumato.schema.schema import Schema
-
-BLANKS = "".join(map(chr, [*range(9, 14), *range(28, 33), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
-                           0x202F, 0x205F, 0x3000]))  # fmt: skip
-"""All blanks of Unicode: an identifier of nothing else tells nobody apart."""
 
 _BROKEN = "\ufffd"
 """Stands for bytes that are no text; different identifiers may have become equal there."""

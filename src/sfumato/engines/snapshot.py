@@ -11,8 +11,9 @@ from contextlib import suppress
 from typing import Any
 
 from sfumato.engines import sql
-from sfumato.engines.cases import DIALECTS
+from sfumato.engines.dialects import DIALECTS
 from sfumato.engines.person_cases import hashed, tells
+from sfumato.engines.written_numbers import written_number
 from sfumato.errors import DataError, MethodError
 from sfumato.tables.quiet import quiet
 
@@ -20,6 +21,7 @@ _BEGIN = {"postgresql": "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "duck
 _NAMES = {"postgres": "postgresql", "postgresql": "postgresql", "duckdb": "duckdb", "sqlite": "sqlite"}
 _FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {
     "sfumato_seconds": (2, sql.sqlite_seconds),
+    "sfumato_number": (2, written_number),
     "sfumato_tells": (1, tells),
     "sfumato_hashed": (1, hashed),
 }

@@ -140,8 +140,8 @@ def _integers_of_text(texts: pa.Array, column: Integer) -> Parsed:
         number = decimal_of("1e99" if infinite[position] else text)
         if number is None or number != number.to_integral_value():
             continue
-        # An exponent may make a number too large to write out: look at its size first.
-        size = _BEYOND if number.adjusted() > 18 else min(_BEYOND, abs(int(number)))
+        # An exponent may make a number too large to write out: look at its size first. That of zero says nothing.
+        size = 0 if not number else _BEYOND if number.adjusted() > 18 else min(_BEYOND, abs(int(number)))
         numbers[position] = -size if text.startswith("-") else size
         readable[position] = True
     return numbers, readable

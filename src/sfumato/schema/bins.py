@@ -80,7 +80,7 @@ class TickBins:
     @cached_property
     def _table(self) -> Ints | None:
         """The bin of each tick from the first on, where there are few enough to list: it takes no search."""
-        few = self.starts[-1] - self.starts[0] <= MOST_LISTED
+        few = int(self.starts[-1]) - int(self.starts[0]) <= MOST_LISTED
         return np.repeat(np.arange(len(self)), np.diff(self.starts)) if few and not self.empty else None
 
     def draw(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Ints:
