@@ -47,6 +47,7 @@ class Book:
     >>> book.spend(payment.number, release="0" * 64)
     >>> book.standing("patients 2026").left
     Fraction(1, 2)
+    >>> book.close()
     """
 
     def __init__(
