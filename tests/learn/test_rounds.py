@@ -16,7 +16,7 @@ from sfumato.models.layers import coarse_domain
 from sfumato.privacy.budget import ApproxDP, PureDP
 from sfumato.privacy.events import Free
 from sfumato.privacy.scores import GRID
-from sfumato.recipes.auto import AUTO
+from sfumato.recipes.auto import AUTO, AUTO_PARTIES
 from sfumato.synthesize.graphical import Graphical
 
 ROUNDING = Fraction(1, 10**5)
@@ -62,6 +62,15 @@ def test_what_no_pair_is_worth_goes_into_single_columns(columns, rows):
     assert 0 <= ledger.left < ledger.budget.total.amount * ROUNDING
     assert {one.clique for one in model.marginals.tables} >= {(name,) for name in columns}
     assert model.marginals.rows >= 1
+
+
+def test_a_column_of_one_code_is_in_no_pair_and_models_are_still_compared():
+    """Noise may leave a column one code only, and then the noisy tables of all pairs do not have it."""
+    columns = {"a": 4, "b": 3, "c": 1}
+    recipe = replace(AUTO, learn=AUTO_PARTIES.learn, needs=AUTO_PARTIES.needs)
+    model, ledger = run_auto(records_of(columns, 20_000), schema_of(columns), recipe=recipe)
+    assert ("a", "b") in model.selection.cliques
+    assert 0 <= ledger.left < ledger.budget.total.amount * ROUNDING
 
 
 def test_columns_that_hardly_vary_are_not_asked_about():

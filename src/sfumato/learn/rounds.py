@@ -195,7 +195,7 @@ class _Search:
                 yield table
 
         if self.seen:
-            tables = Estimates.of(self._coding, (*self.seen, *self.measured)).tables
+            tables = Estimates.of(self._coding, (*self._known.tables, *self.seen, *self.measured)).tables
             found = distances_of(tables, offers, expected())
         else:
             found = holder.distances(offers, expected(), part)
