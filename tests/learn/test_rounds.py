@@ -87,11 +87,15 @@ def test_columns_that_hardly_vary_are_not_asked_about():
 
 
 def test_a_table_of_independent_columns_spends_its_budget_on_columns():
+    """Scores are asked for once; what they promise is no tenth of the error, and columns get all that is left."""
     columns = {f"c{number}": 2 for number in range(40)}
     model, ledger = run_auto(records_of(columns, 20_000, dependent=0.0), schema_of(columns), ApproxDP("0.2", "1e-9"))
-    whole = 2 * ledger.budget.total.amount
+    asked = [question for question, _, _ in costs(ledger, "learn") if question.startswith("distance of")]
+    assert len(asked) <= 1
+    assert all(len(one.clique) < 2 for one in model.measurements)
     single = sum(1 / one.variance for one in model.measurements if len(one.clique) == 1)
-    assert single > 0.65 * whole  # a half, if pairs were bought on noise
+    assert single > 0.97 * 2 * ledger.budget.total.amount
+    assert 0 <= ledger.left < ledger.budget.total.amount * ROUNDING
 
 
 def test_the_tree_stays_within_its_limit_and_holds_what_it_says():

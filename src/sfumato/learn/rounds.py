@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import comb, pi
+from math import comb, hypot, pi
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from sfumato.data.marginal import Measurement
 from sfumato.data.selection import Apart, Layers, Selection
 from sfumato.errors import BudgetError, ModelTooLarge
 from sfumato.learn import Known, Learned
-from sfumato.learn.allocation import Array, Gains, K, profile
+from sfumato.learn.allocation import Array, Gains, profile
 from sfumato.learn.measure import Tables
-from sfumato.learn.scoring import REACH, Scores, believed, distances_of, largest_distances
+from sfumato.learn.scoring import REACH, Scores, believed, column_errors, distances_of, largest_distances
 from sfumato.loops import counted
 from sfumato.models.estimates import Estimates
 from sfumato.models.layers import coarse_domain, coarse_zeros, fit_layers, is_dense, shrunken_targets
@@ -34,7 +34,7 @@ FIRST_ROUNDS = 0.8
 """A round but the last measures at most this many tables for each column: what follows will know better."""
 
 WORTHWHILE = 0.1
-"""A table that would not take off this part of its distance is left out."""
+"""A table that would not take off this part of its distance is left out; so are all, if they would not of all."""
 
 VIEWS, VIEW_WORTH = 3, 0.5
 """In the last round there are this many larger tables to choose from for each column, and what one counts for each of
@@ -57,7 +57,8 @@ class Rounds:
     Pairs are chosen while they fit into one junction tree of `limit` cells, over columns that are coarse enough for it.
     In the last round all pairs that are worth their noise are measured, some tables of more columns, and single
     columns once more, each with as much as it is worth. A round that finds nothing is followed by the last one. Where
-    there are no pairs, every column is measured once more: the whole purse is spent on every path.
+    there are no pairs, or all together are not worth it, every column is measured once more: the whole purse is spent
+    on every path.
 
     Args:
         rounds: how many.
@@ -93,6 +94,8 @@ class Rounds:
             offers = [*search.pairs, *(search.views(holder, purse.left) if last and not self.looks else ())]
             offers = offers if self.looks else search.telling(holder, offers, choosing)
             scores = search.scores(holder, offers, choosing)
+            if number == 0 and not search.is_worthwhile(holder, offers, scores, purse.left):
+                break
             ahead = purse.left.amount - choosing.amount * (self.rounds - 1 - number)
             part = Share(choosing.currency, ahead * weights[number] / sum(weights[number:]))
             chosen = search.choose(holder, offers, scores, part, last)
@@ -224,6 +227,20 @@ class _Search:
                 break
         return sorted(found)
 
+    def is_worthwhile(self, holder: Holder, offers: Sequence[Clique], scores: Scores, ahead: Share) -> bool:
+        """Whether tables would take enough off the error of all pairs, which single columns have a part in.
+
+        What scores promise is more than tables keep, and later rounds cost scores too.
+        """
+        if not (scores.wrong > 0).any():
+            return False
+        gains = self._gains(holder, offers, (), scores, ahead)
+        taken = gains.taken(gains.parts(np.flatnonzero(gains.distances > 0)))
+        wrong = dict(zip(offers, scores.wrong.tolist(), strict=True))
+        errors = column_errors(self._estimates)
+        whole = sum(hypot(wrong.get((one, two), 0.0), errors[one], errors[two]) for one, two in self.pairs)
+        return float(taken.sum()) >= WORTHWHILE * whole
+
     def choose(
         self, holder: Holder, offers: Sequence[Clique], scores: Scores, part: Share, last: bool
     ) -> list[tuple[Clique, Share]]:
@@ -265,26 +282,22 @@ class _Search:
     def _gains(
         self, holder: Holder, offers: Sequence[Clique], singles: Sequence[Clique], scores: Scores, part: Share
     ) -> Gains:
-        """What tables would take off the distances of pairs; a single column is wrong by its noise, in all its pairs.
+        """What tables would take off the error of pairs; a single column is wrong by its noise, in all its pairs.
 
-        Errors of a pair and of its columns add up as squares do: the larger that of pairs, the less a column matters.
+        Errors of a pair and of its columns add up as squares do: the larger the one, the less the other matters.
         """
         columns = len(self.domain)
         worth = [VIEW_WORTH * comb(len(one), 3) / (4 * (columns - 2)) if len(one) > 2 else 1.0 for one in offers]
-        alone = np.array([K * self._noise(name).sum() for (name,) in singles])
+        errors = column_errors(self._estimates)
+        around = np.array([hypot(*(errors[name] for name in one)) for one in offers])
+        alone = np.array([errors[name] for (name,) in singles])
         return Gains(
             np.vstack([scores.profiles, *(profile(np.ones(self.domain[name])) for (name,) in singles)]),
             np.concatenate([scores.wrong, alone]),
-            np.concatenate([worth, (columns - 1) * alone / np.hypot(alone, scores.mean)]),
+            np.concatenate([worth * _part(scores.wrong, around), (columns - 1) * _part(alone, scores.mean)]),
             1 / holder.variance(part),
             power=2 if part.currency is Currency.EPSILON else 1,
         )
-
-    def _noise(self, name: str) -> Array:
-        """The standard deviation of each code of a column; where it has next to no rows, noise below 0 is cut off."""
-        place = self.domain.index(name)
-        noise = np.sqrt(self._estimates.variances[place])
-        return np.minimum(noise, np.maximum(self._estimates.columns[place], noise / 2))
 
     def _admits(self, clique: Clique, before: Sequence[Clique], last: bool) -> bool:
         """Whether a table may be measured: it fits into the tree, or need not; and later stages can serve it."""
@@ -308,6 +321,11 @@ class _Search:
             for group in self._groups
         )
         return Selection(cliques, Apart(tuple(self._groups), parts))
+
+
+def _part(one: Array, other: Array | float) -> Array:
+    """How much the sum of two errors falls if one of them falls."""
+    return np.asarray(one / np.maximum(np.hypot(one, other), 1e-9))
 
 
 def _pool(rows: float, few: int, times: int, most: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.data.domain import Clique
-from sfumato.learn.allocation import Array
+from sfumato.learn.allocation import Array, K
 from sfumato.models.estimates import Estimate, Estimates
 from sfumato.privacy.questions import Distances
 
@@ -62,6 +62,18 @@ def largest_distances(estimates: Estimates, cliques: Sequence[Clique]) -> Array:
     }
     rest = [[light[name] for name in clique] for clique in cliques]
     return np.array([4 * (sum(one) - max(one)) for one in rest])
+
+
+def column_errors(estimates: Estimates) -> dict[str, float]:
+    """How far off each single column is by its noise (L1), in rows.
+
+    Where a code has next to no rows, noise below 0 is cut off.
+    """
+    found = {}
+    for name, counts, variances in zip(estimates.domain, estimates.columns, estimates.variances, strict=True):
+        noise = np.sqrt(variances)
+        found[name] = K * float(np.minimum(noise, np.maximum(counts, noise / 2)).sum())
+    return found
 
 
 def distances_of(tables: Mapping[Clique, Estimate], offers: Sequence[Clique], expected: Iterable[Array]) -> Distances:
