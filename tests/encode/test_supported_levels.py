@@ -11,8 +11,9 @@ from hypothesis.extra.numpy import arrays
 from helpers_auto import records_of, schema_of
 from helpers_entropy import ScriptedEntropy
 from helpers_holders import holder_of
-from sfumato.encode.smoothing import smoothed
+from sfumato.encode.smoothing import deconvolved, smoothed
 from sfumato.encode.supported_levels import SupportedLevels
+from sfumato.models.nonnegative import norm_sub
 from sfumato.privacy.budget import ApproxDP, PureDP
 
 COLUMNS = {"age": 200, "a": 30, "b": 3}
@@ -44,12 +45,13 @@ def test_more_noise_makes_fewer_bins():
     assert sizes[0] < sizes[1] < sizes[2]
 
 
-@given(st.floats(1, 1e7), st.floats(0.1, 1e4), st.integers(2, 300))
-def test_bins_are_bounded(rows, noise, columns):
-    most = SupportedLevels().most_bins(rows, noise, columns)
+@given(st.floats(1, 1e7), st.floats(0.1, 1e4), st.integers(2, 300), st.booleans())
+def test_bins_are_bounded(rows, noise, columns, ordered):
+    most = SupportedLevels().most_bins(rows, noise, columns, ordered)
     assert 4 <= most <= 512
     assert most <= max(4, (200_000_000 / (columns * (columns - 1) / 2)) ** 0.5)
-    assert most <= SupportedLevels().most_bins(10 * rows, noise, columns)
+    assert most <= SupportedLevels().most_bins(10 * rows, noise, columns, ordered)
+    assert most <= SupportedLevels().most_bins(rows, noise, columns, ordered=False)
 
 
 def test_a_single_column_is_not_merged():
@@ -69,3 +71,41 @@ def test_smoothing_takes_noise_away_and_leaves_steps():
     real = np.repeat([100.0, 400.0, 50.0, 250.0], 32)
     noise = 20 * rng.standard_normal(len(real))
     assert np.abs(smoothed(real + noise, 20.0) - real).mean() < 0.6 * np.abs(noise).mean()
+
+
+@given(arrays(np.float64, st.integers(0, 200), elements=st.floats(-1e4, 1e4)), st.floats(0.1, 1e3), st.booleans())
+@settings(max_examples=50, deadline=None)
+def test_deconvolving_keeps_the_order_of_codes_and_what_stands_out(noisy, sigma, laplace):
+    """More rows seen never means fewer expected: both kinds of noise have monotone likelihood ratios."""
+    found = deconvolved(noisy, sigma, laplace=laplace)
+    if len(noisy) < 32:
+        assert found is noisy
+        return
+    heavy = noisy >= 5 * sigma
+    assert np.array_equal(found[heavy], noisy[heavy])
+    assert (found[~heavy] >= 0).all()
+    assert (found[~heavy] <= 6 * sigma).all()
+    assert (np.diff(found[~heavy][np.argsort(noisy[~heavy])]) >= -1e-9 * sigma).all()
+
+
+@pytest.mark.parametrize("laplace", [False, True])
+def test_deconvolving_takes_noise_off_many_codes_of_few_rows(laplace):
+    """500 codes of 3 rows, or of none, and ten of 1,000: with noise of 20 the likeliest is that most have few."""
+    rng = np.random.default_rng(0)
+    real = np.concatenate([np.full(500, 3.0), np.zeros(500), np.full(10, 1000.0)])
+    noise = rng.laplace(0, 20 / 2**0.5, len(real)) if laplace else rng.normal(0, 20, len(real))
+    noisy = real + noise
+    before, right, wrong = (
+        np.abs(norm_sub(counts, real.sum()) - real).sum()
+        for counts in (noisy, *(deconvolved(noisy, 20.0, laplace=told) for told in (laplace, not laplace)))
+    )
+    assert right < 0.65 * before
+    assert right < 0.9 * wrong
+
+
+def test_deconvolving_leaves_codes_apart_that_noise_leaves_apart():
+    """Half of the codes have 0 and half 4 sigma: their means are what they are, not one in between."""
+    rng = np.random.default_rng(1)
+    real = np.repeat([0.0, 400.0], 400)
+    found = deconvolved(real + rng.normal(0, 100, len(real)), 100.0)
+    assert np.abs(found - real).mean() < 0.5 * 100 * (2 / np.pi) ** 0.5

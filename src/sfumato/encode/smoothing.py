@@ -1,4 +1,4 @@
-"""Noisy histograms of ordered columns, smoothed where neighbours differ by no more than noise."""
+"""Noisy single columns: smoothed where they have an order, and else what all codes say about each."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ FEW = 8
 
 THRESHOLD = 0.5
 """Of the universal threshold sigma sqrt(2 log N), which is known to be too high for the L2 and L1 error."""
+
+MANY = 32
+"""Fewer codes than this do not tell how many rows codes have."""
+
+FAR, ROUND, STEPS = 5.0, 0.05, 100
+"""A count of this many sigma stands out; counts are rounded to this part of one; and steps to the likeliest."""
+
+POSSIBLE = np.arange(0, FAR + 1, 0.25)
+"""What a code may have, in sigma."""
 
 
 def smoothed(noisy: Array, sigma: float) -> Array:
@@ -38,3 +47,33 @@ def smoothed(noisy: Array, sigma: float) -> Array:
         kept = detail * np.maximum(1 - threshold / np.maximum(detail**2, 1e-30), 0)
         mean = ((mean + kept) + np.roll(mean - kept, 1 << level)) / 2
     return mean[: len(noisy)]
+
+
+def deconvolved(noisy: Array, sigma: float, *, laplace: bool = False) -> Array:
+    """What each code has, by its own count and by how many codes have about that many (empirical Bayes).
+
+    Most codes of a column with many have few rows or none, and of these only the noisy counts above 0 would stay. How
+    many rows codes have is estimated from all noisy counts together, the likeliest distribution by expectation and
+    maximisation (Kiefer and Wolfowitz); each code then has its expected count. The order of counts stays, and so do
+    those that stand out of the noise. Codes have no order here: what a neighbour has says nothing.
+
+    Args:
+        noisy: the counts.
+        sigma: standard deviation of the noise in each.
+        laplace: whether that is Laplace noise, and not Gaussian.
+    """
+    if len(noisy) < MANY:
+        return noisy
+    small = noisy < FAR * sigma
+    seen, place, times = np.unique(np.rint(noisy[small] / (sigma * ROUND)), return_inverse=True, return_counts=True)
+    away = np.abs(seen[:, None] * ROUND - POSSIBLE)
+    loss = sqrt(2) * away if laplace else away**2 / 2
+    likelihood = np.exp(loss.min(axis=1, keepdims=True) - loss)
+    prior = np.full(len(POSSIBLE), 1 / len(POSSIBLE))
+    for _ in range(STEPS):
+        given = likelihood * prior
+        given /= given.sum(axis=1, keepdims=True)
+        prior = times @ given / max(times.sum(), 1)
+    found = noisy.copy()
+    found[small] = sigma * (given @ POSSIBLE)[place]
+    return found

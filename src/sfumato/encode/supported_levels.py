@@ -13,7 +13,7 @@ from sfumato.data.marginal import Measurement
 from sfumato.data.recoding import Merging, Recoding
 from sfumato.encode import Encoded
 from sfumato.encode.rare_values import joint_runs
-from sfumato.encode.smoothing import smoothed
+from sfumato.encode.smoothing import deconvolved, smoothed
 from sfumato.intake.attribute_kinds import Attribute
 from sfumato.intake.attributes import Attributes
 from sfumato.models.merging import merged
@@ -50,17 +50,20 @@ class SupportedLevels:
     number grows faster, up to tenfold.
 
     Bins are runs of about equal mass in an ordered column and the heaviest codes in others; none has less than `sigmas`
-    standard deviations of the noise of a code. Within a bin, codes follow the single column, which is smoothed where
-    it has an order.
+    standard deviations of the noise of a code. Codes of a run have much in common, and those of a rest next to nothing:
+    columns without order get `unordered` times as many bins. Within a bin, codes follow the single column, which is
+    smoothed where it has an order and has its noise taken off where it has many codes.
 
     Args:
         bins: the factor of the number of bins.
         turn: the number of bins from which it grows faster.
+        unordered: the factor of columns without order.
         sigmas: what a bin has at least, in standard deviations.
     """
 
     bins: float = 1.9
     turn: float = 24.0
+    unordered: float = 1.5
     sigmas: float = 3.0
 
     def __call__(self, holder: Holder, schema: Schema, share: Share) -> Encoded:
@@ -77,25 +80,27 @@ class SupportedLevels:
     def measured(self, counted: Measurement, holder: Holder, schema: Schema, columns: Share, noise: float) -> Encoded:
         """The same, where single columns get this much, and a pair table will have this noise."""
         attributes = Attributes(schema).all
-        power = 1 / 2 if columns.currency is Currency.EPSILON else 2 / 3  # either minimises the expected L1 errors
+        laplace = columns.currency is Currency.EPSILON
+        power = 1 / 2 if laplace else 2 / 3  # either minimises the expected L1 errors
         weights = [min(one.size, LARGEST) ** power for one in attributes]
         measured = holder.measure([(one.name,) for one in attributes], columns.split(weights))
-        estimates = [_estimate(one, table) for one, table in zip(attributes, measured, strict=True)]
+        estimates = [_estimate(one, table, laplace) for one, table in zip(attributes, measured, strict=True)]
         rows = _rows([counted, *measured])
         fine = [norm_sub(estimate, rows) for estimate in estimates]
-        most = self.most_bins(rows, noise, len(attributes))
+        most = {order: self.most_bins(rows, noise, len(attributes), order) for order in (True, False)}
         mergings = tuple(
-            self._merging(one, counts, table.variance, most)
+            self._merging(one, counts, table.variance, most[one.ordered > 0])
             for one, counts, table in zip(attributes, fine, measured, strict=True)
         )
         return Encoded(Recoding(holder.domain, mergings), (counted, *measured))
 
-    def most_bins(self, rows: float, noise: float, columns: int) -> int | None:
+    def most_bins(self, rows: float, noise: float, columns: int, ordered: bool) -> int | None:
         """The most bins of a column, for some rows and the noise of a table; no limit where there are no pairs."""
         if columns < 2:
             return None
         supported = self.bins * (rows / noise) ** (1 / 3)
-        wanted = round(supported * float(np.clip((supported / self.turn) ** 3, 1, 10)))
+        supported *= float(np.clip((supported / self.turn) ** 3, 1, 10))
+        wanted = round(supported * (1 if ordered else self.unordered))
         return int(np.clip(wanted, FEWEST_BINS, min(MOST_BINS, max(FEWEST_BINS, sqrt(MOST_CELLS / comb(columns, 2))))))
 
     def _merging(self, attribute: Attribute, counts: Array, variance: float, most: int | None) -> Merging:
@@ -116,9 +121,10 @@ def rows_of(counted: Measurement) -> float:
     return max(float(counted.marginal.total), FEWEST_ROWS)
 
 
-def _estimate(attribute: Attribute, table: Measurement) -> Array:
+def _estimate(attribute: Attribute, table: Measurement, laplace: bool) -> Array:
     counts = np.array(table.marginal.counts, dtype=np.float64)
     counts[: attribute.ordered] = smoothed(counts[: attribute.ordered], sqrt(table.variance))
+    counts[attribute.ordered :] = deconvolved(counts[attribute.ordered :], sqrt(table.variance), laplace=laplace)
     return counts
 
 
