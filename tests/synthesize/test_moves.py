@@ -9,7 +9,7 @@ from sfumato.data.marginal import Marginal
 from sfumato.data.marginals import Marginals
 from sfumato.data.selection import Layers, Selection
 from sfumato.errors import ModelTooLarge
-from sfumato.models.moving import Target, improve
+from sfumato.models.moving import LOOKS, Target, improve
 from sfumato.synthesize.moves import Moves
 
 DOMAIN = Domain({"a": 4, "b": 3, "c": 12})
@@ -68,6 +68,21 @@ def test_more_moves_come_nearer():
         made = Moves(proposals)(marginals(), SELECTIONS["no tree"], 5000, np.random.default_rng(0))
         errors.append(sum(np.abs(made.project(pair).counts - marginals().project(pair).counts).sum() for pair in PAIRS))
     assert errors[0] > 3 * errors[1] > 3 * errors[2]
+
+
+@pytest.mark.parametrize(("deviation", "stops"), [(0.0, False), (10.0, False), (80.0, True)])
+def test_rows_stop_where_only_noise_is_left(deviation, stops):
+    """Rows that come nearer than the noise of tables follow it; where chance makes more than noise, they go on."""
+    wanted = marginals()
+    targets = [Target(pair, np.asarray(wanted.project(pair).counts), deviation**2) for pair in PAIRS]
+    columns = [np.asarray(wanted.project((name,)).counts) for name in DOMAIN]
+    start = np.stack([np.random.default_rng(1).integers(0, size, 5000) for size in DOMAIN.shape], axis=1)
+    few = start.astype(np.uint16, order="C")
+    improve(DOMAIN, few, [Target(one.clique, one.counts) for one in targets], columns, 5, np.random.default_rng(3))
+    many = few.copy()
+    improve(DOMAIN, few, targets, columns, LOOKS[0], np.random.default_rng(2))
+    improve(DOMAIN, many, targets, columns, 40, np.random.default_rng(2))
+    assert np.array_equal(few, many) == stops
 
 
 def test_tables_without_rows_give_rows_all_the_same():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ MOST_CODES = 1 << 16
 """Codes of a column that is moved; cells of all tables together stay far below the 2^30 that the kernel can number."""
 
 MOST_CELLS = 1 << 29
+
+LOOKS = (2, 5)
+"""After this many proposals for each row it is seen whether rows are near enough."""
 
 FULL = 1e6
 """Rows too many that a cell counts as having if it may hold none."""
@@ -60,7 +64,7 @@ def improve(
     rng: np.random.Generator,
     zeros: Sequence[Constraint] = (),
 ) -> None:
-    """Move rows towards targets and single columns, in place.
+    """Move rows towards targets and single columns, in place, until they are as near as noise lets us tell.
 
     A cell counts by 1 / sqrt(its rows + what is uncertain about them), a single column twice. A cell that may hold no
     row counts as far too full: no move brings a row into one, and rows that are in one leave it where they can.
@@ -99,4 +103,20 @@ def improve(
     cliques = [*(target.clique for target in every), *(zero.clique for zero in zeros)]
     places = [[domain.index(name) for name in clique] for clique in cliques]
     shapes = [domain.project(clique).shape for clique in cliques]
-    kernels.improve(rows, places, shapes, cells, proposals * len(rows), 2 * proposals * len(rows), rng)
+    measured, enough = cells[: sum(target.counts.size for target in targets), 0], _enough(targets, scale)
+    done = 0
+    for end in (*(look for look in LOOKS if look < proposals), proposals):
+        kernels.improve(rows, places, shapes, cells, (end - done) * len(rows), 2 * (end - done) * len(rows), rng)
+        if float(np.abs(measured).sum(dtype=np.float64)) <= enough:
+            return
+        done = end
+
+
+def _enough(targets: Sequence[Target], scale: float) -> float:
+    """How far rows may be from all targets together: as far as these are uncertain, less what chance makes of rows.
+
+    Rows that come nearer follow the noise. Where chance makes more than noise, nothing is near enough.
+    """
+    noise = sum(float(np.minimum(target.counts, sqrt(target.variance)).sum()) for target in targets)
+    luck = sum(float(np.sqrt(target.counts).sum()) for target in targets)
+    return sqrt(2 / pi) * (scale * noise - sqrt(scale) * luck)
