@@ -173,14 +173,18 @@ def _distance(one: Array, two: Array) -> float:
 
 
 def tree_targets(estimates: Estimates, layered: Layered, drawn: Counted) -> list[Target]:
-    """The tree's own tables of pairs: exact where they lie in a clique, else as rows drawn from it have them."""
+    """The tree's own tables of pairs: exact where they lie in a clique, else as rows drawn from it have them.
+
+    They are about as uncertain as the tables that the tree was fitted to.
+    """
     pairs: list[Clique] = list(combinations(estimates.domain.names, 2))
     if len(pairs) > FEW_PAIRS:
         pairs = list(estimates.tables)
     held = list(map(set, layered.tree.tree.cliques))
+    uncertain = float(np.mean([noisy.variance for noisy in estimates.tables.values()]))
     found = []
     for pair in pairs:
         inside = any(set(pair) <= clique for clique in held)
         counts = layered.tree.project(pair).counts * estimates.rows if inside else drawn(pair)
-        found.append(Target(pair, np.asarray(counts, dtype=np.float64)))
+        found.append(Target(pair, np.asarray(counts, dtype=np.float64), uncertain))
     return found
