@@ -35,6 +35,9 @@ LARGEST = 2000
 
 FEWEST_BINS, MOST_BINS = 4, 512
 
+UNORDERED = 1.5
+"""Columns without order get this many times as many bins as others."""
+
 MOST_CELLS = 200_000_000
 """Cells of all pair tables together: all of them are compared with a model in every round."""
 
@@ -51,19 +54,17 @@ class SupportedLevels:
 
     Bins are runs of about equal mass in an ordered column and the heaviest codes in others; none has less than `sigmas`
     standard deviations of the noise of a code. Codes of a run have much in common, and those of a rest next to nothing:
-    columns without order get `unordered` times as many bins. Within a bin, codes follow the single column, which is
+    columns without order get half as many bins again. Within a bin, codes follow the single column, which is
     smoothed where it has an order and has its noise taken off where it has many codes.
 
     Args:
         bins: the factor of the number of bins.
         turn: the number of bins from which it grows faster.
-        unordered: the factor of columns without order.
         sigmas: what a bin has at least, in standard deviations.
     """
 
     bins: float = 1.9
     turn: float = 24.0
-    unordered: float = 1.5
     sigmas: float = 3.0
 
     def __call__(self, holder: Holder, schema: Schema, share: Share) -> Encoded:
@@ -100,7 +101,7 @@ class SupportedLevels:
             return None
         supported = self.bins * (rows / noise) ** (1 / 3)
         supported *= float(np.clip((supported / self.turn) ** 3, 1, 10))
-        wanted = round(supported * (1 if ordered else self.unordered))
+        wanted = round(supported * (1 if ordered else UNORDERED))
         return int(np.clip(wanted, FEWEST_BINS, min(MOST_BINS, max(FEWEST_BINS, sqrt(MOST_CELLS / comb(columns, 2))))))
 
     def _merging(self, attribute: Attribute, counts: Array, variance: float, most: int | None) -> Merging:
