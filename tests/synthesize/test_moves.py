@@ -85,6 +85,16 @@ def test_rows_stop_where_only_noise_is_left(deviation, stops):
     assert np.array_equal(few, many) == stops
 
 
+def test_tables_of_three_columns_alone_are_no_reason_to_stop():
+    whole = np.asarray(marginals().project(("a", "b")).counts)[..., None] * np.full(12, 1 / 12)
+    columns = [whole.sum(axis=tuple({0, 1, 2} - {axis})) for axis in range(3)]
+    start = np.stack([np.random.default_rng(1).integers(0, size, 5000) for size in DOMAIN.shape], axis=1)
+    few, many = start.astype(np.uint16, order="C"), start.astype(np.uint16, order="C")
+    for rows, proposals in ((few, LOOKS[0]), (many, 40)):
+        improve(DOMAIN, rows, [Target(DOMAIN.names, whole, 1e6)], columns, proposals, np.random.default_rng(2))
+    assert not np.array_equal(few, many)
+
+
 def test_tables_without_rows_give_rows_all_the_same():
     empty = Marginals(DOMAIN, tuple(Marginal(table.domain, 0.0 * table.counts) for table in marginals().tables))
     assert len(Moves()(empty, SELECTIONS["no tree"], 20, np.random.default_rng(0))) == 20

@@ -89,12 +89,14 @@ def improve(
     scale = len(rows) / float(columns[0].sum())
     counted = Counted(domain, rows, len(rows))
     cells = np.empty((size + forbidden, 2), dtype=np.float32)
-    first = 0
+    first, pairs = 0, []
     for target in every:
         part = cells[first : first + target.counts.size]
         part[:, 0] = (counted(target.clique) - target.counts * scale).ravel()
         part[:, 1] = ((len(target.clique) == 1) + 1) / np.sqrt(target.counts + target.variance + 1).ravel()
         first += target.counts.size
+        if len(target.clique) == 2:
+            pairs.append((target, part[:, 0]))
     for zero in zeros:
         part = cells[first : first + zero.allowed.size]
         part[:, 0] = np.where(zero.allowed, 0.0, FULL).ravel()
@@ -103,19 +105,19 @@ def improve(
     cliques = [*(target.clique for target in every), *(zero.clique for zero in zeros)]
     places = [[domain.index(name) for name in clique] for clique in cliques]
     shapes = [domain.project(clique).shape for clique in cliques]
-    measured, enough = cells[: sum(target.counts.size for target in targets), 0], _enough(targets, scale)
-    done = 0
+    enough, done = _enough([target for target, _ in pairs], scale), 0
     for end in (*(look for look in LOOKS if look < proposals), proposals):
         kernels.improve(rows, places, shapes, cells, (end - done) * len(rows), 2 * (end - done) * len(rows), rng)
-        if float(np.abs(measured).sum(dtype=np.float64)) <= enough:
+        if pairs and sum(float(np.abs(off).sum(dtype=np.float64)) for _, off in pairs) <= enough:
             return
         done = end
 
 
 def _enough(targets: Sequence[Target], scale: float) -> float:
-    """How far rows may be from all targets together: as far as these are uncertain, less what chance makes of rows.
+    """How far rows may be from tables of pairs: as far as these are uncertain, less what chance makes of rows.
 
-    Rows that come nearer follow the noise. Where chance makes more than noise, nothing is near enough.
+    Rows that come nearer follow the noise. Where chance makes more than noise, nothing is near enough. Larger tables
+    are no measure: most of their cells have less than a row.
     """
     noise = sum(float(np.minimum(target.counts, sqrt(target.variance)).sum()) for target in targets)
     luck = sum(float(np.sqrt(target.counts).sum()) for target in targets)
