@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato
-from sfumato.engines.cases import BLANKS, DIALECTS
+from sfumato.engines.dialects import BLANKS, DIALECTS
 from sfumato.engines.person_cases import PersonCases, hashed, tells
 from sfumato.engines.persons import first_of_each
 from sfumato.errors import MethodError
